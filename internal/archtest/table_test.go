@@ -1,0 +1,207 @@
+package archtest
+
+// room is one row of the import table: a package of this module, and what it may use.
+type room struct {
+	Dir string // directory below the module's root
+	Why string // what the room holds
+
+	Imports []string // rooms its code may import; "x/..." means x and everything below it
+	Tests   []string // rooms its test files may import besides
+}
+
+// rooms is the import table of the module. Imports says "may", not "does". Every package in the tree has a row and
+// every row has a package: a test compares both ways.
+var rooms = []room{
+	{
+		Dir: "policy",
+		Why: "what may be reached, as plain data; pure, so that every platform's rules are tested on every platform",
+	},
+	{
+		Dir: "gate",
+		Why: "the question before every tool call and its answer; knows no boundary, so that no boundary can answer it",
+	},
+	{
+		Dir:     "shell",
+		Why:     "the process boundary",
+		Imports: []string{"policy", "shell/internal/..."},
+	},
+	{
+		Dir:     "shell/internal/jail",
+		Why:     "Linux: the first process of a jail, one file a layer",
+		Imports: []string{"policy", "shell/internal/..."},
+	},
+	{
+		Dir:     "fs",
+		Why:     "files of a workspace, opened first and judged on the descriptor",
+		Imports: []string{"policy"},
+	},
+	{
+		Dir:   "compartment",
+		Why:   "the code boundary, without an engine; imports no other room, so that the two boundaries stay apart",
+		Tests: []string{"compartment/goja"},
+	},
+	{
+		Dir:     "compartment/goja",
+		Why:     "the code boundary on goja",
+		Imports: []string{"compartment"},
+	},
+	{
+		Dir:     "hostfuncs",
+		Why:     "powers a host can hand to a compartment, one file each",
+		Imports: []string{"compartment", "fs", "gate", "policy"},
+		Tests:   []string{"compartment/goja"},
+	},
+	{
+		Dir:     "evaljs",
+		Why:     "evaluate_javascript: sessions, console, result encoding",
+		Imports: []string{"compartment", "hostfuncs"},
+		Tests:   []string{"compartment/goja", "fs", "gate", "policy"},
+	},
+	{
+		Dir: "cmd/sallyport",
+		Why: "the program; wiring only, so it may see every public room",
+		Imports: []string{
+			"policy", "gate", "shell", "fs", "compartment", "compartment/goja", "hostfuncs", "evaljs",
+		},
+	},
+	{
+		Dir: "cmd/demo",
+		Why: "the guided tour; wiring only, so it may see every public room",
+		Imports: []string{
+			"policy", "gate", "shell", "fs", "compartment", "compartment/goja", "hostfuncs", "evaljs",
+		},
+	},
+	{
+		Dir: "live",
+		Why: "the evidence: a real kernel, real children, real attacks",
+		Imports: []string{
+			"policy", "gate", "shell", "fs", "compartment", "compartment/goja", "hostfuncs", "evaljs",
+		},
+	},
+	{
+		Dir: "internal/archtest",
+		Why: "these rules",
+	},
+}
+
+// restriction is an import that only some rooms may use.
+type restriction struct {
+	Path  string // import path; "x/..." means x and everything below it
+	Why   string
+	Rooms []string // rooms whose code may import it
+	Tests []string // rooms whose test files may import it besides
+}
+
+// restrictions is the last column of the import table: what only a few rooms may touch.
+var restrictions = []restriction{
+	{
+		Path:  "os/exec",
+		Why:   "a process started elsewhere would be a process without a boundary",
+		Rooms: []string{"shell", "cmd/demo"}, // the demo starts the host process that the confined command fails to kill
+		Tests: []string{
+			"internal/archtest",   // asks the go command for dependencies
+			"cmd/sallyport",       // runs its scripts again as an ordinary user
+			"cmd/demo",            // runs the built tour
+			"live",                // attacks, and the plain and bubblewrap arms of the benchmark
+			"shell/internal/jail", // starts jails one layer at a time
+			"compartment/goja",    // an attack that kills the process needs a process of its own
+		},
+	},
+	{
+		Path:  "golang.org/x/sys/...",
+		Why:   "raw system calls are how a boundary is built, and how one is undone",
+		Rooms: []string{"shell", "shell/internal/jail", "fs"},
+		Tests: []string{"live"}, // attacks are made of raw system calls
+	},
+	{
+		Path:  "unsafe",
+		Why:   "memory without types: only where the kernel's structures demand it",
+		Rooms: []string{"shell", "shell/internal/jail"},
+		Tests: []string{"live"}, // attacks pass structures to the kernel by pointer
+	},
+	{
+		Path:  "net",
+		Why:   "connections are judged in one place, then dialled there",
+		Rooms: []string{"cmd/demo"}, // the demo's own listener, which the confined command fails to reach
+		Tests: []string{"shell", "live", "cmd/sallyport"},
+	},
+	{Path: "net/http/...", Why: "as net"},
+	{
+		Path: "github.com/dop251/goja/...",
+		Why:  "an engine is reached through the compartment's interface only",
+		// The room is named after the engine it wraps.
+		Rooms: []string{"compartment/goja"},
+	},
+	{Path: "github.com/tetratelabs/wazero/...", Why: "as goja; the WebAssembly engine's room is not there yet"},
+	{
+		Path:  "github.com/spf13/pflag",
+		Why:   "flags are the program's, a library has none",
+		Rooms: []string{"cmd/sallyport"},
+	},
+	{
+		Path:  "golang.org/x/term",
+		Why:   "only programs have a terminal",
+		Rooms: []string{"cmd/sallyport", "cmd/demo"},
+	},
+	{Path: "C", Why: "no cgo: the program is one static file and crosses platforms"},
+	{Path: "plugin", Why: "code that is loaded at run time cannot be read here"},
+	{Path: "testing/...", Why: "test code stays in test files", Tests: []string{"..."}},
+	{Path: "github.com/stretchr/testify/...", Why: "as testing", Tests: []string{"..."}},
+	{Path: "github.com/rogpeppe/go-internal/...", Why: "as testing", Tests: []string{"cmd/sallyport", "cmd/demo"}},
+	{Path: "go.uber.org/goleak", Why: "as testing", Tests: []string{"..."}},
+}
+
+// call is a function that does what a restricted import does, under an unrestricted one.
+type call struct {
+	Package, Name string
+	As            string // the restriction whose rooms may call it
+}
+
+// calls are the ways around the restrictions that lie in packages everybody needs.
+var calls = []call{
+	{"os", "StartProcess", "os/exec"},
+	{"syscall", "StartProcess", "os/exec"},
+	{"syscall", "ForkExec", "os/exec"},
+	{"syscall", "Exec", "os/exec"},
+	{"syscall", "Syscall", "golang.org/x/sys/..."},
+	{"syscall", "Syscall6", "golang.org/x/sys/..."},
+	{"syscall", "RawSyscall", "golang.org/x/sys/..."},
+	{"syscall", "RawSyscall6", "golang.org/x/sys/..."},
+	{"syscall", "AllThreadsSyscall", "golang.org/x/sys/..."},
+	{"syscall", "AllThreadsSyscall6", "golang.org/x/sys/..."},
+	{"syscall", "Socket", "net"},
+	{"syscall", "Connect", "net"},
+}
+
+// modules are the dependencies of the whole module, each with what it is for. Nothing else may appear in go.mod as a
+// direct requirement.
+var modules = map[string]string{
+	"github.com/dop251/goja":          "the JavaScript engine of compartment/goja",
+	"github.com/rogpeppe/go-internal": "tests of the command line as scripts",
+	"github.com/spf13/pflag":          "flags of the program: long names, and stopping at --",
+	"github.com/stretchr/testify":     "require, in tests",
+	"golang.org/x/sys":                "system calls that the standard library does not have",
+	"golang.org/x/term":               "is this a terminal, how wide is it",
+}
+
+// goja's own dependencies, which come with it.
+var gojaModules = []string{
+	"github.com/dlclark/regexp2/v2",
+	"github.com/dop251/goja",
+	"github.com/go-sourcemap/sourcemap",
+	"github.com/google/pprof",
+	"golang.org/x/text",
+}
+
+// linked are the modules that end up in a program which imports a room, exactly. The rooms that only programs import
+// (cmd) and the rooms without code are not here.
+var linked = map[string][]string{
+	"policy":           nil,
+	"gate":             nil,
+	"shell":            {"golang.org/x/sys"},
+	"fs":               {"golang.org/x/sys"},
+	"compartment":      nil,
+	"compartment/goja": gojaModules,
+	"hostfuncs":        {"golang.org/x/sys"},
+	"evaljs":           {"golang.org/x/sys"},
+}
