@@ -1,19 +1,107 @@
 package policy
 
-import "errors"
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
-// ErrInvalid is what every *Error is: errors.Is(err, ErrInvalid).
-var ErrInvalid = errors.New("policy: invalid policy")
+// ErrInvalid is the branch every *Error belongs to: errors.Is(err, ErrInvalid). An allowed path that is absent is also
+// fs.ErrNotExist, by way of Unwrap.
+var ErrInvalid = errors.New("invalid policy")
 
-// Error is a policy that was refused.
+// Error says why a policy was refused: by Parse, Validate, Compile or MarshalJSON.
 type Error struct {
-	Key     string
-	Value   string
-	Reason  string
+	// Key is where, dotted: "filesystem.allowRead[2]". Empty means the document as a whole.
+	Key string
+	// Value is what stood there, whole; Error shortens it.
+	Value string
+	// Reason is a lower-case phrase without a final stop.
+	Reason string
+	// Nearest is the known key or name closest to an unknown one. Empty when nothing is close.
 	Nearest string
-	Err     error
+	// Hint says what to write instead. Empty when Nearest says it.
+	Hint string
+	// Err is the cause, when something outside the policy failed, such as resolving a path.
+	Err error
 }
 
-func (e *Error) Error() string        { return "policy: " + e.Key + ": " + e.Reason }
+// maxShown keeps a message to one line when the value is not. In bytes.
+const maxShown = 120
+
+// Error is one lower-case line: where, what stood there, why, and the nearest known spelling.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("policy")
+	if e.Key != "" {
+		b.WriteString(": " + e.Key)
+	}
+	if e.Value != "" {
+		b.WriteString(" " + strconv.Quote(shorten(e.Value)))
+	}
+	b.WriteString(": " + e.Reason)
+	if e.Nearest != "" {
+		b.WriteString("; did you mean " + strconv.Quote(e.Nearest) + "?")
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+// Is makes every *Error match ErrInvalid.
 func (e *Error) Is(target error) bool { return target == ErrInvalid }
-func (e *Error) Unwrap() error        { return e.Err }
+
+// Unwrap gives the cause, if there is one.
+func (e *Error) Unwrap() error { return e.Err }
+
+// shorten cuts a text to maxShown bytes, at a rune's edge.
+func shorten(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	cut := maxShown
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// nearest picks the known spelling closest to an unknown one, or "" when none is close enough to be meant.
+func nearest(unknown string, known []string) string {
+	const longest = 64 // no known spelling is longer; the distance is quadratic
+	if len(unknown) > longest {
+		return ""
+	}
+	best, at := "", 0
+	low := strings.ToLower(unknown)
+	for _, k := range known {
+		d := distance(low, strings.ToLower(k))
+		if d <= max(2, len(k)/3) && (best == "" || d < at) {
+			best, at = k, d
+		}
+	}
+	return best
+}
+
+// distance counts the single-byte insertions, deletions and replacements that turn a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
