@@ -1,0 +1,244 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Cmd is one command, shaped like exec.Cmd: make it with [Sandbox.Command], set fields, then Start and Wait, or Run.
+// It can be used once.
+type Cmd struct {
+	// Path is the name or path of the program. A name without a slash is looked up inside the jail, in the PATH that
+	// the command will have.
+	Path string
+	// Args are the arguments, with the program's name first. They reach the program word by word as they are.
+	Args []string
+	// Env is laid over the sandbox's environment, last and literally; it does not replace it.
+	Env []string
+	// Dir is the working directory, absolute, as the command will see it. Empty means the caller's own.
+	Dir string
+	// Stdin is empty when nil. An *os.File is handed over as it is.
+	Stdin io.Reader
+	// Stdout and Stderr go nowhere when nil. An *os.File is handed over as it is. Anything else is written to by
+	// goroutines that Wait joins; when both are the same writer, one writes.
+	Stdout, Stderr io.Writer
+	// ExtraFiles become descriptors 3, 4, … of the command. A descriptor carries whatever it was opened for, past
+	// every rule of the policy: hand over only what the command may have.
+	ExtraFiles []*os.File
+	// WaitDelay bounds how long Wait goes on writing output after the command has ended. Zero means no bound: the
+	// whole tree is dead by then, so only a slow writer takes time.
+	WaitDelay time.Duration
+	// ID names the command in violations and events. Start makes one when it is empty.
+	ID string
+	// Completion says how the command ended. Wait sets it.
+	Completion *Completion
+
+	ctx     context.Context
+	box     *Sandbox
+	stdio   stdio
+	jail    *jailProcess
+	stop    func() bool
+	mu      sync.Mutex
+	started bool
+	waited  bool
+	records []Violation
+}
+
+// Completion says how a command ended (R155, R156).
+type Completion struct {
+	// ExitCode is the status of the command's first process, or -1 when a signal ended it.
+	ExitCode int
+	// Failed is true unless the exit code is 0.
+	Failed bool
+	// Signal is the name of the signal that ended it ("SIGKILL"), or "".
+	Signal string
+	// TimedOut and Cancelled say that the context's deadline or its cancellation ended it.
+	TimedOut, Cancelled bool
+	// Limit names the limit that ended it ("memory"), or "".
+	Limit string
+	// UserTime and SystemTime are the CPU time of the first process and the descendants it waited for.
+	UserTime, SystemTime time.Duration
+	// MaxRSSBytes is the largest resident set among them.
+	MaxRSSBytes int64
+}
+
+// Command makes a command of this sandbox. When ctx ends, the command and everything it started are killed.
+func (s *Sandbox) Command(ctx context.Context, name string, args ...string) *Cmd {
+	return &Cmd{Path: name, Args: append([]string{name}, args...), ctx: ctx, box: s}
+}
+
+// Start starts the command and returns as soon as it runs. Errors are *Error: CodeNotInitialized after Close,
+// CodeInvalidConfig for NUL bytes and bad directories or environments, and CodeFailed when the command or its jail
+// could not be started; errors.Is tells ErrNotFound and ErrNotExecutable apart. After an error nothing runs.
+func (c *Cmd) Start() error {
+	if err := c.begin(); err != nil {
+		return err
+	}
+	spec, err := c.spec()
+	if err != nil {
+		return err
+	}
+	if err := c.stdio.open(c); err != nil {
+		return err
+	}
+	j, err := c.box.take(c.ctx)
+	if err != nil {
+		c.stdio.abort()
+		return err
+	}
+	if err := j.run(c.ctx, spec, c.stdio.child); err != nil {
+		c.stdio.abort()
+		j.discard()
+		c.box.give(j)
+		return err
+	}
+	c.jail = j
+	c.stop = context.AfterFunc(c.ctx, j.kill)
+	c.stdio.start()
+	return nil
+}
+
+// begin takes the one use that a Cmd has.
+func (c *Cmd) begin() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.started {
+		return &Error{Code: CodeInvalidConfig, Detail: "start a command", Err: errors.New("it was started before")}
+	}
+	if c.box == nil || c.ctx == nil {
+		return &Error{Code: CodeInvalidConfig, Detail: "start a command", Err: errors.New("it was not made by Sandbox.Command")}
+	}
+	if err := c.ctx.Err(); err != nil {
+		return &Error{Code: CodeFailed, Detail: "start " + c.Path, Err: err}
+	}
+	c.started = true
+	if c.ID == "" {
+		c.ID = rand.Text()
+	}
+	return nil
+}
+
+// spec checks what is to run and puts it together.
+func (c *Cmd) spec() (commandSpec, error) {
+	spec := commandSpec{name: c.Path, argv: c.Args, dir: c.Dir}
+	if len(spec.argv) == 0 {
+		spec.argv = []string{c.Path}
+	}
+	for _, a := range append([]string{c.Path, c.Dir}, spec.argv...) {
+		if strings.ContainsRune(a, 0) {
+			return spec, &Error{Code: CodeInvalidConfig, Detail: "start a command", Err: errors.New("an argument holds a NUL")}
+		}
+	}
+	if spec.dir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return spec, invalid("start "+c.Path, err)
+		}
+		spec.dir = dir
+	}
+	if !filepath.IsAbs(spec.dir) {
+		return spec, invalid("start "+c.Path, errors.New("the working directory is not an absolute path: "+spec.dir))
+	}
+	env := envList{list: append([]string(nil), c.box.env...)}
+	if err := env.overlay(c.Env); err != nil {
+		return spec, invalid("start "+c.Path, err)
+	}
+	spec.env = env.list
+	return spec, nil
+}
+
+// Wait waits until the command has ended, everything it started is gone, and its output is written. It sets
+// Completion. A non-zero exit or a signal is no error: look at Completion. Wait returns the context's error when the
+// context ended the command, an *Error with CodeFailed when the jail broke, and the first error of writing the output.
+func (c *Cmd) Wait() error {
+	c.mu.Lock()
+	ready := c.jail != nil && !c.waited
+	c.waited = true
+	c.mu.Unlock()
+	if !ready {
+		return &Error{Code: CodeInvalidConfig, Detail: "wait for a command", Err: errors.New("it is not running")}
+	}
+	done, jailErr := c.jail.wait()
+	c.stop()
+	c.box.give(c.jail)
+	copyErr := c.stdio.finish(c.WaitDelay)
+	c.Completion = &done
+	if done.Limit != "" {
+		c.records = append(c.records, limitViolation(c, done))
+	}
+	if err := c.ctx.Err(); err != nil && done.Signal == "SIGKILL" && done.Limit == "" {
+		done.TimedOut = errors.Is(err, context.DeadlineExceeded)
+		done.Cancelled = !done.TimedOut
+		return err
+	}
+	if jailErr != nil {
+		return jailErr
+	}
+	return copyErr
+}
+
+// limitViolation is the record of a limit that ended the command.
+func limitViolation(c *Cmd, done Completion) Violation {
+	return Violation{
+		Time: time.Now(), ID: c.ID, PID: c.jail.pid, Program: c.Path, Operation: "limit", Target: done.Limit,
+		Errno: "SIGKILL", Rule: "limit " + done.Limit, Remedy: "raise the limit, or have the command use less", Count: 1,
+	}
+}
+
+// Run is Start and Wait.
+func (c *Cmd) Run() error {
+	if err := c.Start(); err != nil {
+		return err
+	}
+	return c.Wait()
+}
+
+// Output runs the command and returns what it wrote to standard output. As with Wait, a non-zero exit is no error.
+func (c *Cmd) Output() ([]byte, error) {
+	if c.Stdout != nil {
+		return nil, invalid("collect output", errors.New("Stdout is set already"))
+	}
+	var out bytes.Buffer
+	c.Stdout = &out
+	err := c.Run()
+	return out.Bytes(), err
+}
+
+// CombinedOutput runs the command and returns what it wrote to standard output and standard error, in order.
+func (c *Cmd) CombinedOutput() ([]byte, error) {
+	if c.Stdout != nil || c.Stderr != nil {
+		return nil, invalid("collect output", errors.New("Stdout or Stderr is set already"))
+	}
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	err := c.Run()
+	return out.Bytes(), err
+}
+
+// Signal sends a signal to the command's first process. It does nothing when that has ended.
+func (c *Cmd) Signal(sig os.Signal) error {
+	if c.jail == nil {
+		return invalid("signal a command", errors.New("it is not running"))
+	}
+	return c.jail.signal(sig)
+}
+
+// Report says what is in force for this command. It is empty before Start.
+func (c *Cmd) Report() Report {
+	if c.jail == nil {
+		return Report{}
+	}
+	return c.jail.report
+}
+
+// Violations are the records of what this command was denied, complete when Wait has returned. Limits that ended the
+// command are recorded; what else the kernel refused is not recorded yet.
+func (c *Cmd) Violations() []Violation { return append([]Violation(nil), c.records...) }

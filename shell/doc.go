@@ -1,0 +1,38 @@
+// Package shell is the process boundary: it runs a command so that the kernel decides what the command can reach.
+//
+//	box, err := shell.Open(ctx, policy.Policy{Filesystem: policy.Filesystem{
+//		AllowWrite: policy.Paths("/srv/work"),
+//	}}, shell.Options{})
+//	...
+//	defer box.Close()
+//	cmd := box.Command(ctx, "sh", "-c", "make test")
+//	cmd.Dir = "/srv/work"
+//	cmd.Stdout = os.Stdout
+//	err = cmd.Run() // cmd.Completion has the exit code; a non-zero exit is no error
+//
+// Every command gets a jail of its own: new user, mount, pid, network, IPC, UTS and cgroup namespaces, a mount tree
+// that is read-only but for the writable paths of the policy, a private /proc, /dev and /tmp, no capabilities,
+// no_new_privs, a Landlock ruleset, resource limits and a seccomp filter. A layer that cannot be put up is an *[Error]
+// that names the layer, the system call and the errno, and nothing runs. What is in force is read back from the kernel
+// into [Report].
+//
+// # How a jail starts
+//
+// The program that imports this package is started again, as the first process of the jail (PID 1): its argv[0] is a
+// fixed marker and descriptor 3 is a socket. A package init function takes over there and never returns, so importing
+// the package is enough, in programs and in test binaries. The init functions of packages that are initialised earlier
+// do run in every jail, before anything is confined but with an empty environment; [Options.Helper] names a smaller
+// program to start instead.
+//
+// # What it does not stop
+//
+// Reading whatever the policy lets be read (reads are allowed unless denied); covert channels and resource use inside
+// the limits; kernel faults. Mounts protect what exists when a command starts: a name that does not exist yet (a new
+// .git/hooks in a new repository) is not covered, and the report's layer "mandatory-names" says so.
+//
+// # Platforms
+//
+// Linux 5.13 or newer (Landlock, mount_setattr), amd64 and arm64, as root and as an ordinary user with unprivileged
+// user namespaces. Everywhere else [Open] refuses with [CodeUnsupportedEnv]; on Windows the message names WSL2. A
+// build for a browser (GOOS=js) does not compile, on purpose.
+package shell

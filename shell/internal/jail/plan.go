@@ -1,0 +1,93 @@
+package jail
+
+// Marker and Marker2 are argv[0] of the two stages. Together with a SEQPACKET socket on descriptor 3 they are a guard
+// against accidents, not authentication: whoever can start this program with them can also start anything else.
+const (
+	Marker  = "sallyport-jail"
+	Marker2 = "sallyport-jail-2"
+)
+
+// Descriptors that the host hands to stage one, and stage one to stage two.
+const (
+	SocketFD = 3 // SOCK_SEQPACKET to the host
+	PlanFD   = 4 // memfd with the plan as JSON, sealed
+)
+
+// Plan is everything the first process needs in order to put the jail up. Paths are absolute, canonical, and those of
+// the host; they travel as bytes because a file name need not be UTF-8.
+type Plan struct {
+	// Network is NetworkNone or NetworkHost.
+	Network string
+	// Root says what "/" is: RootReadOnly, RootWritable or RootCovered.
+	Root string
+	// Points are the mount points to make when the root is covered.
+	Points []Point
+	// Ops are the mounts, outermost first.
+	Ops []Op
+	// Limits are the rlimits of the command; zero means none.
+	Limits Rlimits
+	// MemoryWatchBytes makes stage two kill the tree when its resident memory passes it; zero means no watch.
+	MemoryWatchBytes int64
+	// Cgroup says that PID 1 was placed in a cgroup it must remove: see cgroup_linux.go.
+	Cgroup []CgroupDir
+	// Layers is the set of layers to put up. A release build knows only the full set and refuses any other.
+	Layers Layers
+}
+
+// Values of Plan.Network.
+const (
+	NetworkNone = "none" // a network namespace of its own, with loopback only
+	NetworkHost = "host" // the host's network
+)
+
+// Values of Plan.Root.
+const (
+	RootReadOnly = "read-only"
+	RootWritable = "writable"
+	RootCovered  = "covered"
+)
+
+// Rlimits are the resource limits of the command, set soft equal to hard.
+type Rlimits struct {
+	Processes     uint64
+	CPUSeconds    uint64
+	FileSizeBytes uint64
+}
+
+// CgroupDir is one directory made for this jail: the parent by descriptor, the directory by name.
+type CgroupDir struct {
+	ParentFD int
+	Name     string
+}
+
+// Kind is what an Op mounts.
+type Kind string
+
+// The kinds. At one path they are applied in this order.
+const (
+	Proc     Kind = "proc"      // a fresh /proc, read-only, with the dangerous entries covered
+	Dev      Kind = "dev"       // a private /dev with the usual few nodes
+	Tmp      Kind = "tmp"       // a private writable tmpfs
+	Cover    Kind = "cover"     // an unreadable directory or file in front of what is there
+	Back     Kind = "back"      // the host's tree, read-only, visible again inside a cover or a private directory
+	Writable Kind = "writable"  // the host's tree, writable
+	Pin      Kind = "pin"       // the tree onto itself, so that this directory cannot be renamed or removed
+	ReadOnly Kind = "read-only" // the tree onto itself, read-only
+)
+
+// Op is one mount.
+type Op struct {
+	Kind Kind
+	Path []byte
+	// Points are the mount points to make inside a Cover, Dev or Tmp for deeper Ops.
+	Points []Point
+	// Bytes is the size limit of a Tmp.
+	Bytes int64
+}
+
+// Point is a directory, file or symbolic link to make inside a private file system, relative to its root.
+type Point struct {
+	Rel  []byte
+	Dir  bool
+	Link []byte // when set, a symbolic link with this target
+}

@@ -1,0 +1,116 @@
+package jail
+
+import (
+	"bytes"
+
+	"golang.org/x/sys/unix"
+)
+
+// namespaces are the links of /proc/self/ns that a jail has of its own.
+var namespaces = []string{"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"}
+
+// readBack asks the kernel what is in force for the thread that will fork the command. probe is a file system that no
+// Landlock rule allows, or -1.
+func readBack(plan *Plan, probe int) (*Ready, error) {
+	r := &Ready{Namespaces: map[string]string{}, Status: map[string]string{}}
+	fields, err := statusFields("/proc/thread-self/status")
+	if err != nil {
+		return nil, fail("report", "open", err, "read the state of the first process")
+	}
+	for _, k := range []string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp"} {
+		r.Status[k] = fields[k]
+	}
+	for _, ns := range namespaces {
+		link, err := readlink("/proc/self/ns/" + ns)
+		if err != nil {
+			return nil, fail("report", "readlink", err, "read the namespaces")
+		}
+		r.Namespaces[ns] = link
+	}
+	if plan.Layers.Has(LayerLandlock) {
+		if err := readBackLandlock(r, probe); err != nil {
+			return nil, err
+		}
+	}
+	if plan.Layers.Has(LayerSeccomp) {
+		r.SeccompErrno = probeFilter()
+	}
+	if err := readBackMounts(plan, r); err != nil {
+		return nil, err
+	}
+	var core unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &core); err != nil {
+		return nil, fail("report", "getrlimit", err, "read the limits")
+	}
+	r.CoreLimit = core.Max
+	open, err := numericEntries("/proc/self/fd")
+	for _, fd := range open {
+		// EBADF: the descriptor through which the list was read.
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); fd > 2 && err == nil && flags&unix.FD_CLOEXEC == 0 {
+			r.Inherited = append(r.Inherited, fd)
+		}
+	}
+	return r, fail("report", "getdents", err, "list the descriptors")
+}
+
+func readBackLandlock(r *Ready, probe int) error {
+	var err error
+	if r.Landlock, err = landlockABI(); err != nil {
+		return err
+	}
+	r.LandlockRefused, err = probeLandlock(probe)
+	unix.Close(probe)
+	return err
+}
+
+func readBackMounts(plan *Plan, r *Ready) error {
+	var err error
+	if r.RootReadOnly, err = readOnly("/"); err != nil {
+		return fail("report", "statfs", err, `look at "/"`)
+	}
+	if r.ProcReadOnly, err = readOnly("/proc"); err != nil {
+		return fail("report", "statfs", err, "look at /proc")
+	}
+	if plan.Layers.Has(LayerMounts) {
+		for _, op := range plan.Ops {
+			if err := confirm(op, r); err != nil {
+				return err
+			}
+		}
+	}
+	info, err := readFile("/proc/self/mountinfo")
+	r.Mounts = bytes.Count(info, []byte("\n"))
+	return fail("report", "read", err, "read the mounts")
+}
+
+// confirm looks at one Op from inside: is what was to be writable writable, what was to be covered unreadable?
+func confirm(op Op, r *Ready) error {
+	path := string(op.Path)
+	switch op.Kind {
+	case Writable:
+		ro, err := readOnly(path)
+		if err != nil {
+			return fail("report", "statfs", err, "look at "+path)
+		}
+		if !ro {
+			r.Writable++
+		}
+	case ReadOnly:
+		if ro, err := readOnly(path); err == nil && ro {
+			r.ReadOnly++
+		}
+	case Cover:
+		if err := unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK, 0); err == unix.EACCES || err == unix.ENOENT {
+			r.Covered++
+		}
+	}
+	return nil
+}
+
+func readOnly(path string) (bool, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return false, err
+	}
+	return st.Flags&unix.ST_RDONLY != 0, nil
+}

@@ -1,0 +1,206 @@
+package jail
+
+// The static seccomp table: what no command may call, each row with its reason. Everything else is allowed, up to the
+// highest call number known when the table was written: a newer call is ENOSYS, so a kernel upgrade opens nothing.
+//
+// It is the last layer, behind namespaces, mounts, capabilities and Landlock. Most rows take away attack surface; the
+// rows on sockets, ioctls and clone carry weight of their own.
+
+// Errors that a refused call returns.
+const (
+	errPERM           = 1
+	errNOSYS          = 38
+	errPROTONOSUPPORT = 93
+	errAFNOSUPPORT    = 97
+)
+
+// Test looks at one argument. Only its low 32 bits are compared: the kernel ignores the high half of an int, so
+// comparing that too would be a way around (CVE-2019-7303). A pointer is looked at whole.
+type Test struct {
+	// Op is "any" (argument has one of the bits of Values[0]), "in" (argument & Mask is one of Values), "not" (argument
+	// & Mask is none of Values) or "set" (a pointer that is not null). A zero Mask means all 32 bits.
+	Op     string
+	Arg    int
+	Mask   uint32
+	Values []uint32
+}
+
+// Row refuses one system call.
+type Row struct {
+	Name  string
+	When  []Test // all must hold; none means always
+	Errno uint16
+	Why   string
+}
+
+// cloneNamespaces are the CLONE_NEW* bits: NEWTIME NEWNS NEWCGROUP NEWUTS NEWIPC NEWUSER NEWPID NEWNET.
+const cloneNamespaces = 0x80 | 0x20000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+
+// Socket families, types and protocols that the table names.
+const (
+	afUNIX, afINET, afINET6, afNETLINK = 1, 2, 10, 16
+	sockSTREAM, sockSEQPACKET          = 1, 5
+	sockTypeMask                       = 0xf
+	sockRAW, sockPACKET                = 3, 10
+	netlinkROUTE                       = 0
+	protoICMP, protoTCP, protoUDP      = 1, 6, 17
+	protoICMPv6                        = 58
+)
+
+const (
+	whyNamespace = "a new user namespace holds every capability, and with it the mounts of the jail could be taken apart"
+	whyMount     = "mounts are the boundary for files"
+	whyModule    = "changes the kernel or the machine"
+	whyClock     = "the clock is the host's"
+	whyTracing   = "steering or reading another process from outside is not needed, and has broken filters before"
+	whyKeys      = "key rings are not separated by any namespace"
+	whyUring     = "its operations are done by the kernel behind the filter's back"
+	whyNuma      = "moves memory of other processes"
+)
+
+// Table is the list, in the order in which it is compiled.
+var Table = []Row{
+	{"clone", []Test{{Op: "any", Arg: 0, Values: []uint32{cloneNamespaces}}}, errPERM, whyNamespace},
+	{"clone3", nil, errNOSYS, "its flags lie behind a pointer, where no filter can see them; the C library falls back to clone"},
+	{"unshare", []Test{{Op: "any", Arg: 0, Values: []uint32{cloneNamespaces}}}, errPERM, whyNamespace},
+	{"setns", nil, errPERM, "joins another namespace"},
+
+	{"mount", nil, errPERM, whyMount},
+	{"umount2", nil, errPERM, whyMount},
+	{"pivot_root", nil, errPERM, whyMount},
+	{"chroot", nil, errPERM, whyMount},
+	{"fsopen", nil, errPERM, whyMount},
+	{"fsconfig", nil, errPERM, whyMount},
+	{"fsmount", nil, errPERM, whyMount},
+	{"fspick", nil, errPERM, whyMount},
+	{"open_tree", nil, errPERM, whyMount},
+	{"open_tree_attr", nil, errPERM, whyMount},
+	{"move_mount", nil, errPERM, whyMount},
+	{"mount_setattr", nil, errPERM, whyMount},
+	{"name_to_handle_at", nil, errPERM, "a file handle outlives the path it was reached by"},
+	{"open_by_handle_at", nil, errPERM, "opens any file of a file system, whatever the mounts show"},
+
+	{"ptrace", nil, errPERM, whyTracing},
+	{"process_vm_readv", nil, errPERM, whyTracing},
+	{"process_vm_writev", nil, errPERM, whyTracing},
+	{"process_madvise", nil, errPERM, whyTracing},
+	{"process_mrelease", nil, errPERM, whyTracing},
+	{"pidfd_getfd", nil, errPERM, "takes a descriptor out of another process"},
+	{"kcmp", nil, errPERM, "tells whether two processes share a kernel object, and where it lies"},
+
+	{"bpf", nil, errPERM, "loads programs into the kernel"},
+	{"perf_event_open", nil, errPERM, "watches the kernel and other processes"},
+	{"userfaultfd", nil, errPERM, "stops the kernel in the middle of a copy, which exploits need"},
+	{"fanotify_init", nil, errPERM, "watches files of other processes"},
+	{"io_uring_setup", nil, errPERM, whyUring},
+	{"io_uring_enter", nil, errPERM, whyUring},
+	{"io_uring_register", nil, errPERM, whyUring},
+	{"seccomp", []Test{{Op: "any", Arg: 1, Values: []uint32{1 << 3}}}, errPERM, "a listener (SECCOMP_FILTER_FLAG_NEW_LISTENER) answers the calls of its children"},
+	{"lsm_set_self_attr", nil, errPERM, "changes the security label"},
+	{"memfd_secret", nil, errPERM, "memory that the host cannot look at"},
+
+	{"keyctl", nil, errPERM, whyKeys},
+	{"add_key", nil, errPERM, whyKeys},
+	{"request_key", nil, errPERM, whyKeys},
+
+	{"init_module", nil, errPERM, whyModule},
+	{"finit_module", nil, errPERM, whyModule},
+	{"delete_module", nil, errPERM, whyModule},
+	{"kexec_load", nil, errPERM, whyModule},
+	{"kexec_file_load", nil, errPERM, whyModule},
+	{"reboot", nil, errPERM, whyModule},
+	{"swapon", nil, errPERM, whyModule},
+	{"swapoff", nil, errPERM, whyModule},
+	{"acct", nil, errPERM, whyModule},
+	{"quotactl", nil, errPERM, whyModule},
+	{"quotactl_fd", nil, errPERM, whyModule},
+	{"nfsservctl", nil, errPERM, whyModule},
+	{"sethostname", nil, errPERM, whyModule},
+	{"setdomainname", nil, errPERM, whyModule},
+	{"vhangup", nil, errPERM, "hangs up the terminal"},
+	{"syslog", nil, errPERM, "reads the kernel's log"},
+	{"iopl", nil, errPERM, "talks to hardware"},
+	{"ioperm", nil, errPERM, "talks to hardware"},
+	{"modify_ldt", nil, errPERM, "16-bit segments: much attack surface, no use"},
+	{"uselib", nil, errNOSYS, "obsolete"},
+	{"ustat", nil, errNOSYS, "obsolete"},
+	{"sysfs", nil, errNOSYS, "obsolete"},
+	{"_sysctl", nil, errNOSYS, "obsolete"},
+	{"lookup_dcookie", nil, errNOSYS, "obsolete"},
+	{"personality", []Test{{Op: "not", Arg: 0, Values: []uint32{0, 0x8, 0x20000, 0x40000, 0x60000, 0xffffffff}}}, errPERM,
+		"emulation modes switch off protections; allowed are the query, Linux, its 32-bit name and no address randomisation"},
+
+	{"settimeofday", nil, errPERM, whyClock},
+	{"clock_settime", nil, errPERM, whyClock},
+	{"clock_adjtime", nil, errPERM, whyClock},
+	{"adjtimex", nil, errPERM, whyClock},
+
+	{"migrate_pages", nil, errPERM, whyNuma},
+	{"move_pages", nil, errPERM, whyNuma},
+
+	{"socket", []Test{{Op: "in", Arg: 0, Values: []uint32{afUNIX}}}, errPERM,
+		"a path socket (docker.sock, D-Bus, ssh-agent) acts for its owner outside the jail; pairs are allowed"},
+	{"socket", []Test{{Op: "not", Arg: 0, Values: []uint32{afINET, afINET6, afNETLINK}}}, errAFNOSUPPORT,
+		"AF_VSOCK, AF_ALG, AF_PACKET, AF_BLUETOOTH, AF_XDP and others are separated by no network namespace or are attack surface"},
+	{"socket", []Test{{Op: "in", Arg: 1, Mask: sockTypeMask, Values: []uint32{sockPACKET}}}, errPERM, "obsolete way to packet sockets"},
+	{"socket", []Test{{Op: "in", Arg: 0, Values: []uint32{afNETLINK}}, {Op: "not", Arg: 2, Values: []uint32{netlinkROUTE}}}, errPERM,
+		"netlink other than route (audit, netfilter, kernel events) tells about the host or is attack surface"},
+	{"socket", []Test{{Op: "in", Arg: 0, Values: []uint32{afINET, afINET6}}, {Op: "in", Arg: 1, Mask: sockTypeMask, Values: []uint32{sockRAW}}}, errPERM,
+		"raw sockets write their own headers"},
+	{"socket", []Test{{Op: "in", Arg: 0, Values: []uint32{afINET, afINET6}}, {Op: "not", Arg: 2, Values: []uint32{0, protoTCP, protoUDP, protoICMP, protoICMPv6}}}, errPROTONOSUPPORT,
+		"MPTCP, SCTP, UDP-Lite and others walk past rules that are written for TCP and UDP"},
+	{"socketpair", []Test{{Op: "not", Arg: 0, Values: []uint32{afUNIX}}}, errAFNOSUPPORT, "pairs exist for AF_UNIX alone"},
+	{"socketpair", []Test{{Op: "not", Arg: 1, Mask: sockTypeMask, Values: []uint32{sockSTREAM, sockSEQPACKET}}}, errPERM,
+		"one end of a datagram pair can send to any path socket without connect; RAW means DGRAM here"},
+
+	{"ioctl", []Test{{Op: "in", Arg: 1, Values: []uint32{0x5412}}}, errPERM, "TIOCSTI types into the terminal of the host (CVE-2017-5226)"},
+	{"ioctl", []Test{{Op: "in", Arg: 1, Values: []uint32{0x541c}}}, errPERM, "TIOCLINUX pastes into a console (CVE-2023-28339)"},
+}
+
+// lastCall is the highest system call number known when the table was written (Linux 6.19, listns). A newer call
+// returns ENOSYS.
+const lastCall = 470
+
+// limitRows refuse every change of the resources that are limited, also lowering them: a hard limit follows only once
+// the command runs, and until then nothing may raise the soft one. Reading stays allowed.
+func limitRows(r Rlimits) []Row {
+	var resources []uint32
+	for _, l := range r.list() {
+		resources = append(resources, uint32(l.resource))
+	}
+	if len(resources) == 0 {
+		return nil
+	}
+	const why = "the limit was set from outside"
+	return []Row{
+		{"setrlimit", []Test{{Op: "in", Arg: 0, Values: resources}}, errPERM, why},
+		{"prlimit64", []Test{{Op: "in", Arg: 1, Values: resources}, {Op: "set", Arg: 2}}, errPERM, why},
+	}
+}
+
+// limited is one resource with the limit that the command gets, soft equal to hard.
+type limited struct {
+	resource int
+	value    uint64
+}
+
+// Resources of setrlimit that can be limited.
+const (
+	resourceCPU   = 0
+	resourceFSIZE = 1
+	resourceNPROC = 6
+)
+
+func (r Rlimits) list() []limited {
+	var out []limited
+	for _, l := range []limited{
+		{resourceNPROC, r.Processes},
+		{resourceCPU, r.CPUSeconds},
+		{resourceFSIZE, r.FileSizeBytes},
+	} {
+		if l.value > 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}

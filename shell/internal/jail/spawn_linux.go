@@ -1,0 +1,138 @@
+package jail
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// spawn starts the command. files are the memfd with the Command and then the command's own descriptors.
+func spawn(plan *Plan, req *Spawn, files []int) (int, error) {
+	if len(files) != req.N+1 || req.N < 3 {
+		return 0, &Failure{Detail: "the host announced other descriptors than it sent"}
+	}
+	cmd, err := readCommand(files[0])
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		for _, fd := range files {
+			unix.Close(fd)
+		}
+	}()
+	env := toStrings(cmd.Env)
+	attr := &syscall.ProcAttr{Dir: string(cmd.Dir), Env: env, Sys: &syscall.SysProcAttr{Setsid: true}}
+	for _, fd := range files[1:] {
+		attr.Files = append(attr.Files, uintptr(fd))
+	}
+	if err := checkDir(string(cmd.Dir)); err != nil {
+		return 0, err
+	}
+	name, err := lookPath(string(cmd.Name), string(cmd.Dir), env)
+	if err != nil {
+		return 0, err
+	}
+	return forkExec(plan, name, toStrings(cmd.Argv), attr)
+}
+
+func readCommand(fd int) (*Command, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, fail("", "fstat", err, "read the command")
+	}
+	b, err := preadAll(fd, st.Size)
+	if err != nil {
+		return nil, fail("", "pread", err, "read the command")
+	}
+	var cmd Command
+	if err := json.Unmarshal(b, &cmd); err != nil {
+		return nil, &Failure{Detail: "read the command: " + err.Error()}
+	}
+	return &cmd, nil
+}
+
+func toStrings(in [][]byte) []string {
+	out := make([]string, len(in))
+	for i, b := range in {
+		out[i] = string(b)
+	}
+	return out
+}
+
+// commandFailure is a Failure that says the jail is sound and the command could not be started.
+func commandFailure(call string, err error, detail string) error {
+	f := fail("", call, err, detail).(*Failure)
+	f.Command = true
+	return f
+}
+
+func checkDir(dir string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return commandFailure("chdir", err, "enter the working directory "+dir)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return commandFailure("chdir", unix.ENOTDIR, "enter the working directory "+dir)
+	}
+	return nil
+}
+
+// lookPath finds the command as a shell would, inside the jail, with the PATH that the command will have. A name with
+// a slash is taken as it is, relative to the working directory. When nothing can be executed, EACCES wins over ENOENT.
+func lookPath(name, dir string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		if path.IsAbs(name) {
+			return name, executable(name)
+		}
+		return name, executable(path.Join(dir, name))
+	}
+	result := commandFailure("execve", unix.ENOENT, "find "+name+" in PATH")
+	if name == "" {
+		return "", result
+	}
+	for _, d := range strings.Split(lookEnv(env, "PATH"), ":") {
+		if d == "" {
+			d = "."
+		}
+		candidate := path.Join(d, name)
+		full := candidate
+		if !path.IsAbs(full) {
+			candidate = "./" + candidate
+			full = path.Join(dir, full)
+		}
+		err := executable(full)
+		if err == nil {
+			return candidate, nil
+		}
+		if err.(*Failure).Errno == unix.EACCES {
+			result = err
+		}
+	}
+	return "", result
+}
+
+func executable(name string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(name, &st); err != nil {
+		return commandFailure("execve", err, "execute "+name)
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return commandFailure("execve", unix.EACCES, "execute "+name+", which is a directory")
+	}
+	if err := unix.Faccessat(unix.AT_FDCWD, name, unix.X_OK, 0); err != nil {
+		return commandFailure("execve", err, "execute "+name)
+	}
+	return nil
+}
+
+func lookEnv(env []string, key string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(env[i], "="); ok && k == key {
+			return v
+		}
+	}
+	return ""
+}

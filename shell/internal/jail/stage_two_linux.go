@@ -1,0 +1,122 @@
+package jail
+
+import (
+	"os"
+	"os/signal"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// stageTwo is PID 1 of the jail. It returns only when something failed before a command was started.
+func stageTwo() error {
+	// Nobody in the jail may look into PID 1 or trace it, with the same uid or as uid 0.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fail("dumpable", "prctl(PR_SET_DUMPABLE)", err, "make the first process undumpable")
+	}
+	plan, err := readPlan()
+	if err != nil {
+		return err
+	}
+	unix.CloseOnExec(SocketFD)
+	unix.CloseOnExec(PlanFD)
+	drainSignals()
+	if plan.Layers.Has(LayerSeccomp) {
+		if err := installFilter(plan); err != nil {
+			return err
+		}
+	}
+	ready, err := readBack(plan, probeDescriptor())
+	if err != nil {
+		return err
+	}
+	if err := send(Message{Ready: ready}); err != nil {
+		return err
+	}
+	return serve(plan)
+}
+
+// drainSignals takes every signal that can be caught and drops it: a command of the same user may send any to PID 1,
+// and without a handler SIGTERM would end it. They are not ignored, because a command would inherit that.
+func drainSignals() {
+	all := make(chan os.Signal, 64)
+	signal.Notify(all)
+	go func() {
+		for range all {
+		}
+	}()
+}
+
+// probeDescriptor is the descriptor of the file system for probes, which stage one names in the second argument.
+func probeDescriptor() int {
+	if len(os.Args) < 2 {
+		return -1
+	}
+	fd, err := strconv.Atoi(os.Args[1])
+	if err != nil {
+		return -1
+	}
+	return fd
+}
+
+// serve waits for the command, starts it, and reaps until it ends. It ends the process itself.
+func serve(plan *Plan) error {
+	request, files, err := receive()
+	if err != nil || request.Spawn == nil {
+		os.Exit(0) // the host closed its end without a command: nothing ran
+	}
+	pid, err := spawn(plan, request.Spawn, files)
+	if err != nil {
+		return err
+	}
+	if err := send(Message{Started: &Started{PID: pid}}); err != nil {
+		os.Exit(0)
+	}
+	watch := startWatch(plan)
+	go followHost(pid)
+	exited := reap(pid)
+	exited.Limit, exited.LimitSeen = watch.breach()
+	err = send(Message{Exited: exited})
+	removeCgroups(plan)
+	if err != nil {
+		os.Exit(0) // the host is gone
+	}
+	os.Exit(0)
+	return nil
+}
+
+// followHost passes signals on, and ends the jail when the host closes its end or dies.
+func followHost(pid int) {
+	for {
+		m, _, err := receive()
+		if err != nil {
+			os.Exit(0)
+		}
+		if m.Signal != nil {
+			_ = unix.Kill(pid, unix.Signal(m.Signal.Number)) // ESRCH: it just ended
+		}
+	}
+}
+
+// reap waits for every child that ends, adopted ones too, until the command's first process does.
+func reap(pid int) *Exited {
+	for {
+		var status unix.WaitStatus
+		var usage unix.Rusage
+		got, err := unix.Wait4(-1, &status, 0, &usage)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return &Exited{Status: uint32(unix.SIGKILL)} // ECHILD: cannot happen while pid is ours
+		}
+		if got == pid {
+			return &Exited{
+				Status:   uint32(status),
+				UserUS:   usage.Utime.Nano() / 1000,
+				SystemUS: usage.Stime.Nano() / 1000,
+				MaxRSSKB: int64(usage.Maxrss),
+			}
+		}
+	}
+}

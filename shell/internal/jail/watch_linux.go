@@ -1,0 +1,99 @@
+package jail
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// watchInterval is how often the memory of the tree is looked at. A process can touch a few GB a second, so the
+// overshoot between two looks is about 100 MB; a look costs some 15 µs a process.
+const watchInterval = 25 * time.Millisecond
+
+// memoryWatch kills the tree when its memory passes the limit. It is best effort, for machines without a memory
+// cgroup: the tree can overshoot between two looks, and a page shared by a fork counts once for each process.
+type memoryWatch struct {
+	limit int64
+	tmp   []string // private file systems whose contents are memory
+
+	mu   sync.Mutex
+	seen int64
+}
+
+func startWatch(plan *Plan) *memoryWatch {
+	w := &memoryWatch{limit: plan.MemoryWatchBytes}
+	if w.limit <= 0 {
+		return w
+	}
+	for _, op := range plan.Ops {
+		if op.Kind == Tmp {
+			w.tmp = append(w.tmp, string(op.Path))
+		}
+	}
+	go w.run()
+	return w
+}
+
+func (w *memoryWatch) run() {
+	for range time.Tick(watchInterval) {
+		if used := w.used(); used > w.limit {
+			w.mu.Lock()
+			w.seen = used
+			w.mu.Unlock()
+			_ = unix.Kill(-1, unix.SIGKILL) // everything but PID 1; ESRCH: it just ended
+		}
+	}
+}
+
+// used is the memory of all processes but PID 1, and of the private file systems. What cannot be read has ended.
+func (w *memoryWatch) used() int64 {
+	pids, err := processes()
+	if err != nil {
+		return 0
+	}
+	var kb int64
+	for _, pid := range pids {
+		if pid == 1 {
+			continue
+		}
+		fields, err := statusFields("/proc/" + strconv.Itoa(pid) + "/status")
+		if err != nil {
+			continue
+		}
+		kb += kilobytes(fields["RssAnon"]) + kilobytes(fields["RssShmem"])
+	}
+	bytes := kb << 10
+	for _, t := range w.tmp {
+		var st unix.Statfs_t
+		if unix.Statfs(t, &st) == nil {
+			bytes += int64(st.Blocks-st.Bfree) * st.Bsize
+		}
+	}
+	return bytes
+}
+
+// breach names the limit that was passed, and what was seen.
+func (w *memoryWatch) breach() (string, int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.seen == 0 {
+		return "", 0
+	}
+	return "memory", w.seen
+}
+
+func kilobytes(field string) int64 {
+	for i, c := range field {
+		if c == ' ' {
+			field = field[:i]
+			break
+		}
+	}
+	n, err := strconv.ParseInt(field, 10, 64)
+	if err != nil {
+		return 0 // a kernel thread or a zombie has no such line
+	}
+	return n
+}

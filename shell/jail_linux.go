@@ -1,0 +1,316 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sallyport/shell/internal/jail"
+)
+
+// jailProcess is the host's side of one jail: the process, and the socket to it.
+type jailProcess struct {
+	pid     int
+	process *exec.Cmd
+	sock    *os.File
+	trace   *os.File // what the first process wrote to its standard error: a crash, if anything
+	report  Report
+}
+
+// commandSpec is what a jail is asked to run.
+type commandSpec struct {
+	name, dir string
+	argv, env []string
+}
+
+// start makes one jail, waits until it is ready, and checks that everything required is in force.
+func (p *jailPlan) start(ctx context.Context) (*jailProcess, error) {
+	j, err := p.launch()
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, j.kill)
+	defer stop()
+	m, err := j.receive()
+	if err == nil && m.Ready == nil {
+		err = p.setupError(m.Failure)
+	}
+	if err == nil {
+		j.report, err = p.makeReport(m.Ready)
+	}
+	if err != nil {
+		j.discard()
+		if ctx.Err() != nil {
+			err = &Error{Code: CodeFailed, Detail: "set up a jail", Err: ctx.Err()}
+		}
+		return nil, err
+	}
+	return j, nil
+}
+
+// launch starts the first process in its namespaces.
+func (p *jailPlan) launch() (*jailProcess, error) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	trace, err := memfd("sallyport-trace", nil)
+	if err != nil {
+		ours.Close()
+		return nil, err
+	}
+	cmd := &exec.Cmd{
+		Path:        p.program,
+		Args:        []string{jail.Marker},
+		Env:         []string{},
+		Dir:         "/",
+		Stderr:      trace,
+		ExtraFiles:  []*os.File{theirs, p.file},
+		SysProcAttr: p.attributes(),
+	}
+	if err := cmd.Start(); err != nil {
+		ours.Close()
+		trace.Close()
+		return nil, p.launchError(err)
+	}
+	return &jailProcess{pid: cmd.Process.Pid, process: cmd, sock: ours, trace: trace}, nil
+}
+
+// ambient are the capabilities that set-up needs. For a caller who is not root an exec drops what the new user
+// namespace gave, unless it is raised as ambient; stage one drops all of it.
+var ambient = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+
+// attributes are the namespaces, with uid and gid mapped one to one. Setsid takes the jail away from the terminal.
+func (p *jailPlan) attributes() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if p.wire.Layers == 0 {
+		return attr
+	}
+	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
+	if p.wire.Layers.Has(jail.LayerNamespaces) {
+		attr.Cloneflags |= unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	}
+	if p.wire.Layers.Has(jail.LayerNetwork) && p.wire.Network == jail.NetworkNone {
+		attr.Cloneflags |= unix.CLONE_NEWNET
+	}
+	uid, gid := os.Geteuid(), os.Getegid()
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	attr.AmbientCaps = ambient
+	return attr
+}
+
+// run has the jail start the command, and returns when its execve is done.
+func (j *jailProcess) run(ctx context.Context, spec commandSpec, files []*os.File) error {
+	stop := context.AfterFunc(ctx, j.kill)
+	defer stop()
+	err := j.sendCommand(spec, files)
+	var m jail.Message
+	if err == nil {
+		m, err = j.receive()
+	}
+	if ctx.Err() != nil {
+		return &Error{Code: CodeFailed, Detail: "start " + spec.name, Err: ctx.Err()}
+	}
+	if err != nil {
+		return err
+	}
+	if m.Started == nil {
+		return startError(spec, m.Failure)
+	}
+	return nil
+}
+
+func (j *jailProcess) sendCommand(spec commandSpec, files []*os.File) error {
+	body, err := json.Marshal(jail.Command{
+		Name: []byte(spec.name), Dir: []byte(spec.dir), Argv: toBytes(spec.argv), Env: toBytes(spec.env),
+	})
+	if err != nil {
+		return &Error{Code: CodeFailed, Detail: "start " + spec.name, Err: err}
+	}
+	file, err := memfd("sallyport-command", body)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	fds := []int{int(file.Fd())}
+	for i, f := range files {
+		if f == nil {
+			return invalid("start "+spec.name, fmt.Errorf("descriptor %d is a nil file", i))
+		}
+		fds = append(fds, int(f.Fd()))
+	}
+	return j.send(jail.Message{Spawn: &jail.Spawn{N: len(files)}}, unix.UnixRights(fds...))
+}
+
+func (j *jailProcess) send(m jail.Message, rights []byte) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return &Error{Code: CodeFailed, Detail: "talk to the jail", Err: err}
+	}
+	raw, err := j.sock.SyscallConn()
+	if err != nil {
+		return &Error{Code: CodeFailed, Detail: "talk to the jail", Err: err}
+	}
+	var sendErr error
+	err = raw.Write(func(fd uintptr) bool {
+		sendErr = unix.Sendmsg(int(fd), b, rights, nil, unix.MSG_NOSIGNAL)
+		return sendErr != unix.EAGAIN && sendErr != unix.EINTR
+	})
+	if err = errors.Join(err, sendErr); err != nil {
+		return &Error{Code: CodeFailed, Detail: "talk to the jail", Err: err}
+	}
+	return nil
+}
+
+// receive waits for one message. When the first process is gone instead, the error says what it left behind.
+func (j *jailProcess) receive() (jail.Message, error) {
+	var m jail.Message
+	buf := make([]byte, 64<<10)
+	n, err := j.sock.Read(buf)
+	if err == nil && n > 0 {
+		if err = json.Unmarshal(buf[:n], &m); err == nil {
+			return m, nil
+		}
+	}
+	e := &Error{Code: CodeFailed, Detail: "the jail's first process ended before its time", Err: j.lastWords()}
+	if err != nil && err != io.EOF {
+		e.Err = errors.Join(err, e.Err)
+	}
+	return m, e
+}
+
+// lastWords is the beginning of what a crashing first process printed.
+func (j *jailProcess) lastWords() error {
+	buf := make([]byte, 2<<10)
+	n, err := j.trace.ReadAt(buf, 0)
+	text := strings.TrimSpace(string(buf[:n]))
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if text == "" {
+		return nil
+	}
+	return errors.New(text)
+}
+
+// wait waits until the command has ended and nothing of the jail is left.
+func (j *jailProcess) wait() (Completion, error) {
+	m, err := j.receive()
+	waitErr := j.process.Wait()
+	defer j.sock.Close()
+	defer j.trace.Close()
+	if err != nil || m.Exited == nil {
+		done := Completion{ExitCode: -1, Failed: true, Signal: "SIGKILL"}
+		var exit *exec.ExitError
+		if errors.As(waitErr, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() {
+			done.Signal = unix.SignalName(exit.Sys().(syscall.WaitStatus).Signal())
+		}
+		return done, err
+	}
+	return completion(m.Exited), nil
+}
+
+func completion(e *jail.Exited) Completion {
+	status := syscall.WaitStatus(e.Status)
+	done := Completion{
+		ExitCode:    status.ExitStatus(),
+		Limit:       e.Limit,
+		UserTime:    time.Duration(e.UserUS) * time.Microsecond,
+		SystemTime:  time.Duration(e.SystemUS) * time.Microsecond,
+		MaxRSSBytes: e.MaxRSSKB << 10,
+	}
+	if status.Signaled() {
+		done.Signal = unix.SignalName(status.Signal())
+	}
+	done.Failed = done.ExitCode != 0
+	return done
+}
+
+// kill ends the jail: the kernel kills the whole PID namespace with its first process.
+func (j *jailProcess) kill() {
+	_ = j.process.Process.Kill() // it may have ended already
+}
+
+// discard ends a jail whose command never ran, and waits until it is gone.
+func (j *jailProcess) discard() {
+	j.kill()
+	_ = j.process.Wait() // "signal: killed", as wanted
+	j.sock.Close()
+	j.trace.Close()
+}
+
+func (j *jailProcess) signal(sig os.Signal) error {
+	number, ok := sig.(syscall.Signal)
+	if !ok {
+		return invalid("signal a command", fmt.Errorf("unknown kind of signal %v", sig))
+	}
+	err := j.send(jail.Message{Signal: &jail.Signal{Number: int(number)}}, nil)
+	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, os.ErrClosed) {
+		return nil // it has ended
+	}
+	return err
+}
+
+func toBytes(in []string) [][]byte {
+	out := make([][]byte, len(in))
+	for i, s := range in {
+		out[i] = []byte(s)
+	}
+	return out
+}
+
+// socketPair makes the channel to a jail. Our end works with the runtime's poller.
+func socketPair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, systemError("socketpair", err, "make the channel to the jail")
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		unix.Close(fds[0])
+		unix.Close(fds[1])
+		return nil, nil, systemError("fcntl", err, "make the channel to the jail")
+	}
+	return os.NewFile(uintptr(fds[0]), "jail"), os.NewFile(uintptr(fds[1]), "host"), nil
+}
+
+// memfd makes an anonymous file with the given contents; with contents it cannot be changed any more.
+func memfd(name string, contents []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, systemError("memfd_create", err, "hand data to the jail")
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if contents == nil {
+		return f, nil
+	}
+	if _, err := f.Write(contents); err != nil {
+		f.Close()
+		return nil, &Error{Code: CodeFailed, Detail: "hand data to the jail", Err: err}
+	}
+	const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); err != nil {
+		f.Close()
+		return nil, systemError("fcntl(F_ADD_SEALS)", err, "hand data to the jail")
+	}
+	return f, nil
+}
+
+// systemError is the error for a system call of the host's own that failed.
+func systemError(call string, err error, detail string) *Error {
+	e := &Error{Code: CodeFailed, Syscall: call, Detail: detail}
+	if !errors.As(err, &e.Errno) {
+		e.Err = err
+	}
+	return e
+}

@@ -1,0 +1,38 @@
+package shell
+
+import "time"
+
+// Options are the settings of a [Sandbox] that are not part of a policy. The zero value is the safest and works.
+type Options struct {
+	// Helper is the absolute path of a program to start as the first process of each jail instead of the running one.
+	// It must import this package. Use it when the running program is large or has costly init functions.
+	Helper string
+	// EnvAllow names the host's environment variables that commands see. Nil means PATH alone; a non-nil list replaces
+	// the default, it never extends it (R166-R168). A name that is not set on the host is left out (R169).
+	EnvAllow []string
+	// Env is added for every command, as literal KEY=VALUE entries. Everything in it is readable by the command.
+	Env []string
+	// InheritHostEnvironmentWithItsSecrets hands every host variable to every command. Tokens, passwords and keys in
+	// the environment are then readable by the untrusted command, and no other layer protects them (R174).
+	InheritHostEnvironmentWithItsSecrets bool
+	// Limits bound each command. A limit that cannot be put up on this machine makes Open fail.
+	Limits Limits
+	// TmpBytes bounds each of the command's private /tmp, /var/tmp and /dev/shm. Zero means 512 MiB: enough for a
+	// compiler's temporary files, small enough that filling it does not hurt the host's memory.
+	TmpBytes int64
+
+	switches layerSwitch // empty but in the build for tests of single layers
+}
+
+// Limits bound one command with everything it starts. Zero means no limit of ours.
+type Limits struct {
+	// MemoryBytes bounds the resident memory of the whole tree. With a memory cgroup the kernel binds it; without one
+	// the host looks every 25 ms and kills the tree when it is over ("best effort" in the report).
+	MemoryBytes int64
+	// Processes bounds the processes and threads of the tree that exist at one moment.
+	Processes int
+	// CPUTime bounds the CPU time of each single process (RLIMIT_CPU); whole seconds, rounded up.
+	CPUTime time.Duration
+	// FileSizeBytes bounds each single file a process writes (RLIMIT_FSIZE).
+	FileSizeBytes int64
+}

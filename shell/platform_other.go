@@ -1,0 +1,53 @@
+//go:build !linux
+
+package shell
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"syscall"
+
+	"sallyport/policy"
+)
+
+// supported refuses every platform but Linux before anything else is looked at (R23, R59, R312).
+func supported() error {
+	e := &Error{Code: CodeUnsupportedEnv, Detail: "there is no process boundary on " + runtime.GOOS}
+	switch runtime.GOOS {
+	case "windows":
+		e.Hints = []string{"run it inside WSL2, which is Linux"}
+	case "darwin":
+		e.Hints = []string{"run it in a Linux virtual machine"}
+	}
+	return e
+}
+
+func errnoText(errno syscall.Errno) string { return errno.Error() }
+
+// The rest lets the package compile here. Open refuses before any of it is reached, and a Sandbox that Open did not
+// make has no jail to give.
+type (
+	jailPlan    struct{}
+	jailProcess struct {
+		pid    int
+		report Report
+	}
+	commandSpec struct {
+		name, dir string
+		argv, env []string
+	}
+)
+
+func makePlan(context.Context, policy.Policy, *policy.Rules, Options) (*jailPlan, error) {
+	return nil, supported()
+}
+
+func (*jailPlan) start(context.Context) (*jailProcess, error)           { return nil, supported() }
+func (*jailPlan) current() bool                                         { return false }
+func (*jailPlan) close()                                                {}
+func (*jailProcess) run(context.Context, commandSpec, []*os.File) error { return supported() }
+func (*jailProcess) wait() (Completion, error)                          { return Completion{}, supported() }
+func (*jailProcess) signal(os.Signal) error                             { return supported() }
+func (*jailProcess) kill()                                              {}
+func (*jailProcess) discard()                                           {}

@@ -1,0 +1,131 @@
+package shell
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"sallyport/shell/internal/jail"
+)
+
+// check is one layer as the first process found it: its state comes from the kernel, the plan only says whether it is
+// required.
+type check struct {
+	bit      jail.Layers
+	name     string
+	ok       bool
+	evidence string
+}
+
+// makeReport checks what the first process read back. A layer that is required and not in force is an error: nothing
+// has run yet, and nothing will.
+func (p *jailPlan) makeReport(r *jail.Ready) (Report, error) {
+	report := Report{Tier: "full", Kernel: kernelRelease()}
+	for _, c := range p.checks(r) {
+		layer := Layer{Name: c.name, State: Enforced, Evidence: c.evidence}
+		if !c.ok {
+			layer.State = Absent
+			if p.wire.Layers.Has(c.bit) {
+				return report, &Error{Code: CodeFailed, Layer: c.name, Detail: "check the jail: the layer " + c.name + " is not in force: " + c.evidence}
+			}
+			report.Tier = "partial"
+		}
+		report.Layers = append(report.Layers, layer)
+	}
+	network := p.networkLayer(r)
+	if network.State == Absent && p.wire.Network == jail.NetworkNone && p.wire.Layers.Has(jail.LayerNetwork) {
+		return report, &Error{Code: CodeFailed, Layer: "network", Detail: "check the jail: it is in " + network.Evidence}
+	}
+	report.Layers = append(report.Layers, network)
+	report.Layers = append(report.Layers, p.limitLayers()...)
+	report.Layers = append(report.Layers, p.nameLayers()...)
+	return report, nil
+}
+
+func (p *jailPlan) checks(r *jail.Ready) []check {
+	isolated, shared := p.compareNamespaces(r)
+	noCaps := !slices.ContainsFunc([]string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}, func(k string) bool {
+		return strings.Trim(r.Status[k], "0") != "" || r.Status[k] == ""
+	})
+	counts := mountCounts{r.Writable, r.Covered, r.ReadOnly}
+	rootOK := r.RootReadOnly || p.wire.Root == jail.RootWritable
+	return []check{
+		{jail.LayerNamespaces, "namespaces", len(shared) == 0, describe("own: %s", isolated) + describe("; shared with the host: %s", shared)},
+		{jail.LayerMounts, "mounts", rootOK && counts == p.expected, fmt.Sprintf(
+			`"/" read-only: %t; %d of %d trees writable, %d of %d paths covered, %d of %d read-only inside; %d mounts`,
+			r.RootReadOnly, r.Writable, p.expected.writable, r.Covered, p.expected.covered, r.ReadOnly, p.expected.readOnly, r.Mounts)},
+		{jail.LayerProc, "proc", r.ProcReadOnly, fmt.Sprintf("/proc read-only: %t", r.ProcReadOnly)},
+		{jail.LayerFDs, "descriptors", len(r.Inherited) == 0, fmt.Sprintf("%d descriptors would reach the command besides its own", len(r.Inherited))},
+		{jail.LayerCaps, "capabilities", noCaps, fmt.Sprintf("effective %s, bounding %s", r.Status["CapEff"], r.Status["CapBnd"])},
+		{jail.LayerNNP, "no_new_privs", r.Status["NoNewPrivs"] == "1", "NoNewPrivs: " + r.Status["NoNewPrivs"]},
+		{jail.LayerRlimits, "rlimits", r.CoreLimit == 0, fmt.Sprintf("core file limit %d", r.CoreLimit)},
+		{jail.LayerLandlock, "landlock", r.LandlockRefused, fmt.Sprintf("ABI %d, scopes for sockets and signals: %t; a write that no rule allows was refused: %t",
+			r.Landlock, r.Landlock >= 6, r.LandlockRefused)},
+		{jail.LayerSeccomp, "seccomp", r.Status["Seccomp"] == "2" && r.SeccompErrno == syscall.EPERM,
+			fmt.Sprintf("mode %s; a call that the table refuses returned: %s", r.Status["Seccomp"], errnoText(r.SeccompErrno))},
+	}
+}
+
+func describe(format string, list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(format, strings.Join(list, ", "))
+}
+
+// compareNamespaces tells which namespaces are the jail's own. The network is a layer of its own.
+func (p *jailPlan) compareNamespaces(r *jail.Ready) (isolated, shared []string) {
+	for _, ns := range []string{"user", "mnt", "pid", "ipc", "uts", "cgroup"} {
+		if r.Namespaces[ns] != "" && r.Namespaces[ns] != p.hostNS[ns] {
+			isolated = append(isolated, ns)
+		} else {
+			shared = append(shared, ns)
+		}
+	}
+	return isolated, shared
+}
+
+func (p *jailPlan) networkLayer(r *jail.Ready) Layer {
+	own := r.Namespaces["net"] != "" && r.Namespaces["net"] != p.hostNS["net"]
+	switch {
+	case own:
+		return Layer{"network", Enforced, "a network namespace of its own, with loopback only"}
+	case p.wire.Network == jail.NetworkHost:
+		return Layer{"network", Absent, "the policy says unrestricted: this is the host's network"}
+	}
+	return Layer{"network", Absent, "the host's network"}
+}
+
+// limitLayers tell each limit that was asked for, and what binds it.
+func (p *jailPlan) limitLayers() []Layer {
+	var out []Layer
+	add := func(name, evidence string) { out = append(out, Layer{"limit: " + name, Enforced, evidence}) }
+	if n := p.limits.MemoryBytes; n > 0 {
+		add("memory", fmt.Sprintf("best effort: %d bytes, looked at every 25 ms, the tree is killed when over", n))
+	}
+	if n := p.wire.Limits.Processes; n > 0 {
+		add("processes", fmt.Sprintf("RLIMIT_NPROC %d in a user namespace of its own", n))
+	}
+	if n := p.wire.Limits.CPUSeconds; n > 0 {
+		add("cpu", fmt.Sprintf("RLIMIT_CPU %d s for each process", n))
+	}
+	if n := p.wire.Limits.FileSizeBytes; n > 0 {
+		add("file size", fmt.Sprintf("RLIMIT_FSIZE %d bytes for each file", n))
+	}
+	return out
+}
+
+// nameLayers tell what mounts protect of the mandatory and denied names, and what they cannot.
+func (p *jailPlan) nameLayers() []Layer {
+	n := p.names
+	if n.roots == 0 {
+		return []Layer{{"names", Enforced, "nothing of the host's is writable"}}
+	}
+	existing := Layer{"names that exist", Enforced, fmt.Sprintf("%d protected names found in %d writable trees, each read-only", n.found, n.roots)}
+	missing := Layer{"names that do not exist yet", Absent, "not covered: a command can create .git/hooks, .bashrc and the other mandatory names where there are none"}
+	if len(n.absent) > 0 {
+		missing.Evidence += "; nor these denied paths, which do not exist: " + strings.Join(n.absent, ", ")
+	}
+	return []Layer{existing, missing}
+}

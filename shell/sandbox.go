@@ -1,0 +1,158 @@
+package shell
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+
+	"sallyport/policy"
+)
+
+// Sandbox runs commands under one policy. Every command gets a jail of its own. It is safe for concurrent use.
+type Sandbox struct {
+	rules   *policy.Rules
+	options Options
+	env     []string
+	plan    *jailPlan
+	report  Report
+
+	mu     sync.Mutex
+	closed bool
+	spare  *jailProcess          // set up by Open, for the first command
+	live   map[*jailProcess]bool // in use
+	done   sync.WaitGroup        // commands that have not ended
+}
+
+// Open checks the policy and the options, finds out what exists of the names to protect, and sets a first jail up, so
+// that a layer or limit that this machine cannot put up fails here and not at the first command. That jail serves the
+// first command. Close the sandbox when done.
+//
+// Errors are *Error: CodeUnsupportedEnv on a platform without a process boundary, CodeInvalidConfig for a policy or
+// option that cannot be enforced, CodeDependencyMissing and CodeFailed for a machine that cannot.
+func Open(ctx context.Context, p policy.Policy, o Options) (*Sandbox, error) {
+	if err := supported(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, &Error{Code: CodeFailed, Detail: "open a sandbox", Err: err}
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	rules, err := Compile(p)
+	if err != nil {
+		return nil, err
+	}
+	env, err := o.environment(p.Filesystem.GitSafeDirectories)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := makePlan(ctx, p, rules, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sandbox{rules: rules, options: o, env: env, plan: plan, live: map[*jailProcess]bool{}}
+	if s.spare, err = plan.start(ctx); err != nil {
+		plan.close()
+		return nil, err
+	}
+	s.report = s.spare.report
+	return s, nil
+}
+
+// check refuses options that can never work (R22).
+func (o Options) check() error {
+	if o.Helper != "" && !filepath.IsAbs(o.Helper) {
+		return &Error{Code: CodeInvalidConfig, Detail: "Options.Helper is not an absolute path: " + o.Helper}
+	}
+	negative := map[string]bool{
+		"Options.TmpBytes":             o.TmpBytes < 0,
+		"Options.Limits.MemoryBytes":   o.Limits.MemoryBytes < 0,
+		"Options.Limits.Processes":     o.Limits.Processes < 0,
+		"Options.Limits.CPUTime":       o.Limits.CPUTime < 0,
+		"Options.Limits.FileSizeBytes": o.Limits.FileSizeBytes < 0,
+	}
+	for name, bad := range negative {
+		if bad {
+			return &Error{Code: CodeInvalidConfig, Detail: name + " is negative"}
+		}
+	}
+	return nil
+}
+
+// Rules are the compiled rules in force: what Read, Write and Connect of the policy decide, and why.
+func (s *Sandbox) Rules() *policy.Rules { return s.rules }
+
+// Report says what was in force in the jail that Open set up. Every command has its own: see [Cmd.Report].
+func (s *Sandbox) Report() Report { return s.report }
+
+// Close kills every command that still runs, with everything it started, waits until they are gone, and releases
+// what the sandbox holds. Commands after it fail with CodeNotInitialized. Closing twice does nothing (R80-R82).
+func (s *Sandbox) Close() error {
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	spare := s.spare
+	s.spare = nil
+	for j := range s.live {
+		j.kill()
+	}
+	s.mu.Unlock()
+	if spare != nil {
+		spare.discard()
+	}
+	s.done.Wait()
+	if first {
+		s.plan.close()
+	}
+	return nil
+}
+
+// take gives a jail that is ready: the one Open made, while what it shows is still what the host has, or a new one.
+func (s *Sandbox) take(ctx context.Context) (*jailProcess, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, errClosed()
+	}
+	spare := s.spare
+	s.spare = nil
+	s.done.Add(1)
+	s.mu.Unlock()
+	j, err := s.fresh(ctx, spare)
+	if err != nil {
+		s.done.Done()
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		j.discard()
+		s.done.Done()
+		return nil, errClosed()
+	}
+	s.live[j] = true
+	return j, nil
+}
+
+func (s *Sandbox) fresh(ctx context.Context, spare *jailProcess) (*jailProcess, error) {
+	if spare != nil {
+		if s.plan.current() {
+			return spare, nil
+		}
+		spare.discard()
+	}
+	return s.plan.start(ctx)
+}
+
+// give takes a jail out of the list when its command has ended.
+func (s *Sandbox) give(j *jailProcess) {
+	s.mu.Lock()
+	delete(s.live, j)
+	s.mu.Unlock()
+	s.done.Done()
+}
+
+func errClosed() *Error {
+	return &Error{Code: CodeNotInitialized, Detail: "run a command", Err: ErrClosed}
+}

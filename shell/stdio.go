@@ -1,0 +1,205 @@
+package shell
+
+import (
+	"errors"
+	"io"
+	"os"
+	"reflect"
+	"time"
+)
+
+// stdio holds the descriptors of a command and the goroutines that serve them.
+type stdio struct {
+	child   []*os.File // what the command gets as 0, 1, 2, …
+	close   []*os.File // ours to close once the command has its copies, or on failure
+	parent  []*os.File // our ends of pipes that the caller reads or writes; closed by Wait
+	output  []func() error
+	input   func()
+	results chan error
+	pipes   [3]*os.File // the command's end of StdinPipe, StdoutPipe, StderrPipe
+}
+
+// StdinPipe gives a pipe to the command's standard input. Close it to end the input; Wait closes it too.
+func (c *Cmd) StdinPipe() (io.WriteCloser, error) {
+	if c.Stdin != nil || c.stdio.pipes[0] != nil || c.started {
+		return nil, invalid("make a pipe", errors.New("Stdin is set already, or the command was started"))
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, &Error{Code: CodeFailed, Detail: "make a pipe", Err: err}
+	}
+	c.stdio.pipes[0] = r
+	c.stdio.close = append(c.stdio.close, r)
+	c.stdio.parent = append(c.stdio.parent, w)
+	return w, nil
+}
+
+// StdoutPipe gives a pipe from the command's standard output. Read it to the end before calling Wait, which closes it.
+func (c *Cmd) StdoutPipe() (io.ReadCloser, error) { return c.outputPipe(1, c.Stdout) }
+
+// StderrPipe gives a pipe from the command's standard error. Read it to the end before calling Wait, which closes it.
+func (c *Cmd) StderrPipe() (io.ReadCloser, error) { return c.outputPipe(2, c.Stderr) }
+
+func (c *Cmd) outputPipe(n int, set io.Writer) (io.ReadCloser, error) {
+	if set != nil || c.stdio.pipes[n] != nil || c.started {
+		return nil, invalid("make a pipe", errors.New("the output is set already, or the command was started"))
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, &Error{Code: CodeFailed, Detail: "make a pipe", Err: err}
+	}
+	c.stdio.pipes[n] = w
+	c.stdio.close = append(c.stdio.close, w)
+	c.stdio.parent = append(c.stdio.parent, r)
+	return r, nil
+}
+
+// open prepares the command's descriptors.
+func (s *stdio) open(c *Cmd) error {
+	stdin, err := s.reader(c.Stdin)
+	if err == nil {
+		s.child = append(s.child, stdin)
+		err = s.writers(c)
+	}
+	if err != nil {
+		s.abort()
+		return &Error{Code: CodeFailed, Detail: "open the command's standard files", Err: err}
+	}
+	s.child = append(s.child, c.ExtraFiles...)
+	return nil
+}
+
+func (s *stdio) writers(c *Cmd) error {
+	stdout, err := s.writer(1, c.Stdout)
+	if err != nil {
+		return err
+	}
+	stderr := stdout
+	if c.Stderr == nil || s.pipes[1] != nil || !sameWriter(c.Stdout, c.Stderr) {
+		if stderr, err = s.writer(2, c.Stderr); err != nil {
+			return err
+		}
+	}
+	s.child = append(s.child, stdout, stderr)
+	return nil
+}
+
+// sameWriter compares two writers whose types may not be comparable.
+func sameWriter(a, b io.Writer) bool {
+	return a != nil && b != nil && reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() && a == b
+}
+
+func (s *stdio) reader(r io.Reader) (*os.File, error) {
+	if s.pipes[0] != nil {
+		return s.pipes[0], nil
+	}
+	if r == nil {
+		return s.null(os.O_RDONLY)
+	}
+	if f, ok := r.(*os.File); ok {
+		return f, nil
+	}
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.close = append(s.close, pr)
+	s.parent = append(s.parent, pw)
+	s.input = func() {
+		// The command may end before it has read everything: EPIPE is its affair. A failing reader ends the input.
+		_, _ = io.Copy(pw, r)
+		_ = pw.Close()
+	}
+	return pr, nil
+}
+
+func (s *stdio) writer(n int, w io.Writer) (*os.File, error) {
+	if s.pipes[n] != nil {
+		return s.pipes[n], nil
+	}
+	if w == nil {
+		return s.null(os.O_WRONLY)
+	}
+	if f, ok := w.(*os.File); ok {
+		return f, nil
+	}
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.close = append(s.close, pw)
+	s.parent = append(s.parent, pr)
+	s.output = append(s.output, func() error { return drain(pr, w) })
+	return pw, nil
+}
+
+// drain copies a stream to its writer. When the writer fails, the stream is still read to its end: the command must
+// not block on a full pipe for it.
+func drain(r io.Reader, w io.Writer) error {
+	_, err := io.Copy(w, r)
+	if err != nil {
+		_, _ = io.Copy(io.Discard, r)
+	}
+	if errors.Is(err, os.ErrClosed) {
+		return nil // Wait gave up after WaitDelay, and says so itself
+	}
+	return err
+}
+
+func (s *stdio) null(flag int) (*os.File, error) {
+	f, err := os.OpenFile(os.DevNull, flag, 0)
+	if err == nil {
+		s.close = append(s.close, f)
+	}
+	return f, err
+}
+
+// start closes the command's ends and begins copying.
+func (s *stdio) start() {
+	closeAll(s.close)
+	s.close = nil
+	s.results = make(chan error, len(s.output))
+	for _, copyOut := range s.output {
+		go func() { s.results <- copyOut() }()
+	}
+	if s.input != nil {
+		go s.input()
+	}
+}
+
+// finish joins the goroutines that write output, for at most delay when it is not zero. One that still reads the
+// caller's Stdin is not waited for: only the caller's reader can end that.
+func (s *stdio) finish(delay time.Duration) error {
+	defer closeAll(s.parent)
+	var late <-chan time.Time
+	if delay > 0 {
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		late = timer.C
+	}
+	var first error
+	for range s.output {
+		select {
+		case err := <-s.results:
+			if first == nil {
+				first = err
+			}
+		case <-late:
+			return &Error{Code: CodeFailed, Detail: "write the command's output", Err: errors.New("the writer was not done within WaitDelay")}
+		}
+	}
+	return first
+}
+
+// abort gives everything back when the command could not be started.
+func (s *stdio) abort() {
+	closeAll(s.close)
+	closeAll(s.parent)
+	s.close, s.parent = nil, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close() // a pipe's end: nothing is buffered, nothing can be lost
+	}
+}
