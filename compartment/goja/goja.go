@@ -1,0 +1,133 @@
+// Package goja runs compartments on goja, a JavaScript engine that lives inside the Go process.
+//
+//	engine := goja.NewWithoutMemoryLimit()
+//	c, err := engine.Open(ctx, compartment.Config{Powers: powers})
+//
+// It starts in microseconds. It promises capabilities: a guest reaches its own realm and the powers it was given. It promises
+// time for guest code: a program is stopped at its limit wherever it runs instructions of its own, and cannot catch that.
+//
+// # What it does not promise
+//
+// Memory. The guest's values are Go values in the heap of the host. There is no limit on them, and a guest that asks for enough ends
+// the whole process; that is why the constructor is called what it is called. A memory limit in the configuration is refused.
+//
+// Time inside one built-in. goja looks at its clock between instructions. The built-ins that were known to run for ever are guarded:
+// their sizes are looked at before they run. Not guarded are: regular expressions that look ahead or refer back; BigInt arithmetic on
+// huge numbers; spreading, sorting or joining a very large or very deep array; Unicode normalisation of huge strings.
+//
+// The stack of native recursion. Calls are counted (1000 deep). Arrays nested a million deep and turned into text are not counted.
+//
+// Use compartment/wasm for code that may be hostile. This engine is for code that may be wrong.
+package goja
+
+import (
+	"context"
+	"sync"
+
+	"sallyport/compartment"
+)
+
+// engine is the goja engine. It has no state: nothing is shared between compartments but compiled code.
+type engine struct{}
+
+// NewWithoutMemoryLimit makes the engine. Its name says what it lacks: a guest can use up the memory of the process.
+func NewWithoutMemoryLimit() compartment.Engine { return engine{} }
+
+// Name is "goja".
+func (engine) Name() string { return "goja" }
+
+// Promises are capabilities alone. Time holds for guest code, but not inside one built-in, so it is not promised.
+func (engine) Promises() compartment.Promises { return compartment.Promises{Capabilities: true} }
+
+// Open makes a compartment. A memory limit is refused: there is none here.
+func (engine) Open(ctx context.Context, c compartment.Config) (compartment.Compartment, error) {
+	if ctx.Err() != nil {
+		return nil, &compartment.Error{Code: compartment.CodeEngine, Reason: "open a compartment", Err: context.Cause(ctx)}
+	}
+	if c.Limits.MemoryBytes != 0 {
+		return nil, &compartment.Error{Code: compartment.CodeConfig, Field: "limits.memory_bytes",
+			Reason: "the goja engine cannot limit memory", Hint: "leave it out, or use the wasm engine"}
+	}
+	host, err := compartment.NewHost(c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRealm(host)
+	if err != nil {
+		return nil, err
+	}
+	return &room{host: host, realm: r}, nil
+}
+
+// room is one compartment: a realm and the lock that makes evaluations follow each other.
+type room struct {
+	host *compartment.Host
+
+	mu    sync.Mutex // held by the evaluation that runs
+	realm *realm
+	lost  bool
+
+	state   sync.Mutex // guards what Close needs while an evaluation runs
+	closed  bool
+	running *compartment.Evaluation
+}
+
+// Evaluate runs source as a script. See compartment.Compartment.
+func (r *room) Evaluate(ctx context.Context, source string) (compartment.Outcome, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost {
+		return compartment.Outcome{}, &compartment.Error{Code: compartment.CodeLost, Reason: "the realm ended with an earlier evaluation",
+			Hint: "open a new compartment"}
+	}
+	ev, err := r.begin(ctx, source)
+	if err != nil {
+		return compartment.Outcome{}, err
+	}
+	end := r.realm.run(ev, source)
+	ev.Quiesce()
+	r.realm.vm.ClearInterrupt() // a late interrupt must not hit the next evaluation
+	r.state.Lock()
+	r.running = nil
+	r.state.Unlock()
+	r.realm.ev = nil
+	end.Session = compartment.SessionKept
+	if st := end.Kind.Status(); st == compartment.StatusStopped || st == compartment.StatusEngineLost {
+		// A stop leaves the realm wherever it was. There is no image to go back to.
+		r.lost, end.Session = true, compartment.SessionLost
+	}
+	return ev.Finish(end), nil
+}
+
+// begin starts the clock, unless the compartment was closed.
+func (r *room) begin(ctx context.Context, source string) (*compartment.Evaluation, error) {
+	r.state.Lock()
+	defer r.state.Unlock()
+	if r.closed {
+		return nil, &compartment.Error{Code: compartment.CodeClosed, Reason: "the compartment was closed"}
+	}
+	vm := r.realm.vm
+	r.running = r.host.Begin(ctx, source, func() { vm.Interrupt(errStop) })
+	r.realm.ev = r.running
+	return r.running, nil
+}
+
+// Close stops the evaluation that runs and waits for it.
+func (r *room) Close() error {
+	r.state.Lock()
+	r.closed = true
+	if r.running != nil {
+		r.running.Stop(compartment.KindClosed)
+	}
+	r.state.Unlock()
+	r.mu.Lock() // the evaluation has come to its end when this is had
+	defer r.mu.Unlock()
+	return nil
+}
+
+// stopSignal is the value of every interrupt. It says nothing: the evaluation knows why.
+type stopSignal struct{}
+
+func (stopSignal) Error() string { return "stopped" }
+
+var errStop error = stopSignal{}

@@ -1,0 +1,185 @@
+package goja
+
+import (
+	"reflect"
+	"strings"
+	"unicode/utf16"
+
+	"sallyport/compartment"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/parser"
+)
+
+// syntaxError is a source that is not a program.
+type syntaxError struct {
+	message      string
+	line, column int // 0 when the parser did not say
+}
+
+// compile makes code of the guest's source, which is parsed alone and as it is: there is no text around it that it could break out
+// of. Only when await stands at the top level is it looked at as the body of an async function; see awaiting.
+func compile(source string) (*goja.Program, *syntaxError) {
+	tree, alone := parse(source)
+	if alone == nil && !strings.Contains(source, "await") {
+		return finishCompile(tree, source)
+	}
+	if body := awaiting(source); body != nil {
+		return finishCompile(body, source)
+	}
+	if alone != nil {
+		return nil, alone
+	}
+	return finishCompile(tree, source)
+}
+
+// parse parses one script. Source maps are off: the parser would open the files they name.
+func parse(source string) (*ast.Program, *syntaxError) {
+	tree, err := parser.ParseFile(nil, programFile, source, 0, parser.WithDisableSourceMaps)
+	if err == nil {
+		return tree, nil
+	}
+	list, ok := err.(parser.ErrorList)
+	if !ok || len(list) == 0 {
+		return nil, &syntaxError{message: err.Error()}
+	}
+	at := list[0].Position
+	return nil, &syntaxError{message: list[0].Message, line: at.Line, column: columnOf(source, at.Line, at.Column)}
+}
+
+// finishCompile turns a tree into code; what only the compiler notices is a syntax error too.
+func finishCompile(tree *ast.Program, source string) (*goja.Program, *syntaxError) {
+	p, err := goja.CompileAST(tree, false)
+	switch e := err.(type) {
+	case nil:
+		return p, nil
+	case *goja.CompilerSyntaxError:
+		return nil, compilerError(e.CompilerError, source)
+	case *goja.CompilerReferenceError:
+		return nil, compilerError(e.CompilerError, source)
+	default:
+		return nil, &syntaxError{message: err.Error()}
+	}
+}
+
+func compilerError(e goja.CompilerError, source string) *syntaxError {
+	s := &syntaxError{message: e.Message}
+	if e.File != nil {
+		at := e.File.Position(e.Offset)
+		s.line, s.column = at.Line, columnOf(source, at.Line, at.Column)
+	}
+	return s
+}
+
+// columnOf turns a column the engine counts in bytes into one of UTF-16 units.
+func columnOf(source string, line, column int) int {
+	text, ok := compartment.LineOf(source, line)
+	if !ok || column < 1 {
+		return max(column, 1)
+	}
+	return len(utf16.Encode([]rune(text[:min(column-1, len(text))]))) + 1
+}
+
+// The text that makes a source the body of an async function. The line end before the bracket ends a comment of the source's last line.
+const (
+	asyncHead = "(async()=>{"
+	asyncTail = "\n})"
+)
+
+// awaiting is the tree of a source that uses await at its top level, made into an async function that is called. It is nil when the source
+// is no such thing: when it does not parse as the whole body of one function, when it returns, or when no await stands at its top level.
+//
+// The source could close the function's bracket and go on. So what was parsed is looked at, not the text: the tree must be one
+// expression statement that is one async arrow function and nothing else, and no text can make it that and be outside of it.
+func awaiting(source string) *ast.Program {
+	tree, err := parse(asyncHead + source + asyncTail)
+	if err != nil || len(tree.Body) != 1 {
+		return nil
+	}
+	statement, ok := tree.Body[0].(*ast.ExpressionStatement)
+	if !ok {
+		return nil
+	}
+	arrow, ok := statement.Expression.(*ast.ArrowFunctionLiteral)
+	if !ok || !arrow.Async {
+		return nil
+	}
+	body, ok := arrow.Body.(*ast.BlockStatement)
+	if !ok || int(body.RightBrace) != len(asyncHead)+len(source)+len(asyncTail)-1 {
+		return nil
+	}
+	w := walker{shift: -len(asyncHead), seen: map[uintptr]bool{}}
+	w.walk(reflect.ValueOf(body), true)
+	if !w.awaits || w.returns {
+		return nil
+	}
+	returnLast(body)
+	statement.Expression = &ast.CallExpression{Callee: arrow}
+	w.walk(reflect.ValueOf(arrow), true)
+	tree.File = file.NewFile(programFile, source, 1)
+	return tree
+}
+
+// returnLast makes the value of the last statement the function's result, when it is an expression.
+func returnLast(body *ast.BlockStatement) {
+	if len(body.List) == 0 {
+		return
+	}
+	last, ok := body.List[len(body.List)-1].(*ast.ExpressionStatement)
+	if !ok {
+		return
+	}
+	body.List[len(body.List)-1] = &ast.ReturnStatement{Return: last.Expression.Idx0(), Argument: last.Expression}
+}
+
+// walker goes through a tree once: it moves every position by shift, so that positions are those of the source as its author wrote it, and
+// finds what stands outside of all inner functions.
+type walker struct {
+	shift           int
+	seen            map[uintptr]bool // nodes can be reached by two ways; they are moved once
+	awaits, returns bool
+}
+
+var typeIdx = reflect.TypeFor[file.Idx]()
+
+func (w *walker) walk(v reflect.Value, top bool) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() {
+			w.walk(v.Elem(), top)
+		}
+	case reflect.Pointer:
+		if v.IsNil() || w.seen[v.Pointer()] || v.Type() == reflect.TypeFor[*file.File]() {
+			return
+		}
+		w.seen[v.Pointer()] = true
+		w.walk(v.Elem(), top && w.look(v.Interface()))
+	case reflect.Slice:
+		for i := range v.Len() {
+			w.walk(v.Index(i), top)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			w.walk(v.Field(i), top)
+		}
+	default:
+		if v.Type() == typeIdx && v.CanSet() && v.Int() > 0 {
+			v.SetInt(max(1, v.Int()+int64(w.shift)))
+		}
+	}
+}
+
+// look notes what a node at the top level is, and tells whether what is inside of it is at the top level too.
+func (w *walker) look(node any) bool {
+	switch node.(type) {
+	case *ast.AwaitExpression:
+		w.awaits = true
+	case *ast.ReturnStatement:
+		w.returns = true
+	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassStaticBlock, *ast.MethodDefinition:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,57 @@
+package fs
+
+import (
+	"errors"
+	"strconv"
+)
+
+// The ways a file is not had. Compare with errors.Is.
+var (
+	// ErrPath: the path as it was written cannot be below the root.
+	ErrPath = errors.New("path refused")
+	// ErrNotFound: there is no such file, or it may not be read. The two are one on purpose: files cannot be probed for (R287).
+	ErrNotFound = errors.New("no such file, or it may not be read")
+	// ErrIsDirectory: a directory where a file was asked for.
+	ErrIsDirectory = errors.New("is a directory")
+	// ErrNotRegular: a device, pipe or socket.
+	ErrNotRegular = errors.New("is not a regular file")
+	// ErrTooLarge: the file is longer than was asked for at most.
+	ErrTooLarge = errors.New("is too large")
+	// ErrIO: reading went wrong.
+	ErrIO = errors.New("could not be read")
+)
+
+// Error is one file that was not had. Error() names only the path as the model wrote it, and can be shown to a model; the cause,
+// with everything of the host, is behind Unwrap.
+type Error struct {
+	// Kind is one of the sentinels.
+	Kind error
+	// Path is the path as it was written.
+	Path string
+	// Reason is set for ErrPath.
+	Reason Reason
+	// Limit is set for ErrTooLarge, in bytes.
+	Limit int64
+	// Err is the cause.
+	Err error
+}
+
+// Error says it in one line. The path is quoted, so that it cannot add lines.
+func (e *Error) Error() string {
+	p := strconv.QuoteToASCII(e.Path)
+	switch e.Kind {
+	case ErrPath:
+		return p + ": " + remedies[e.Reason]
+	case ErrTooLarge:
+		return p + ": is larger than " + strconv.FormatInt(e.Limit, 10) + " bytes"
+	}
+	return p + ": " + e.Kind.Error()
+}
+
+// Unwrap gives the kind and the cause.
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Err}
+}
