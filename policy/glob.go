@@ -333,8 +333,21 @@ func (p *pattern) next(state int, r rune) int {
 	return to
 }
 
-// foldPath gives equal texts for paths that differ in case alone.
-func foldPath(s string) string { return strings.Map(foldRune, s) }
+// foldPath gives equal texts for paths that differ in case alone. Bytes that are no UTF-8 stay as they are.
+func foldPath(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		r, w := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && w == 1 {
+			b.WriteByte(s[i])
+		} else {
+			b.WriteRune(foldRune(r))
+		}
+		i += w
+	}
+	return b.String()
+}
 
 // foldRune picks the least of the runes that are one letter in several cases: k, K and the Kelvin sign are one.
 func foldRune(r rune) rune {

@@ -201,7 +201,7 @@ func checkPath(key, p string) *Error {
 		}
 		return refuse("not an absolute path", hint)
 	}
-	if clean := path.Clean(p); clean != p && clean != strings.TrimSuffix(p, "/") {
+	if clean := path.Clean(p); clean != p && (clean == "/" || clean+"/" != p) {
 		return refuse("not a canonical path", "write "+clean)
 	}
 	return nil
