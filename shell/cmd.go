@@ -60,6 +60,7 @@ type Completion struct {
 	Failed bool
 	// Signal is the name of the signal that ended it ("SIGKILL"), or "".
 	Signal string
+	signal int
 	// TimedOut and Cancelled say that the context's deadline or its cancellation ended it.
 	TimedOut, Cancelled bool
 	// Limit names the limit that ended it ("memory"), or "".
@@ -68,6 +69,14 @@ type Completion struct {
 	UserTime, SystemTime time.Duration
 	// MaxRSSBytes is the largest resident set among them.
 	MaxRSSBytes int64
+}
+
+// Status is the exit status as shells give it: the exit code, or 128 plus the number of the signal that ended it.
+func (c Completion) Status() int {
+	if c.signal > 0 {
+		return 128 + c.signal
+	}
+	return c.ExitCode
 }
 
 // Command makes a command of this sandbox. When ctx ends, the command and everything it started are killed.
@@ -94,7 +103,7 @@ func (c *Cmd) Start() error {
 		c.stdio.abort()
 		return err
 	}
-	if err := j.run(c.ctx, spec, c.stdio.child); err != nil {
+	if err := j.run(c.ctx, c.box.plan, spec, c.stdio.child); err != nil {
 		c.stdio.abort()
 		j.discard()
 		c.box.give(j)
@@ -171,8 +180,8 @@ func (c *Cmd) Wait() error {
 	c.box.give(c.jail)
 	copyErr := c.stdio.finish(c.WaitDelay)
 	c.Completion = &done
-	if done.Limit != "" {
-		c.records = append(c.records, limitViolation(c, done))
+	for limit, times := range c.jail.breaches {
+		c.records = append(c.records, limitViolation(c, limit, times))
 	}
 	if err := c.ctx.Err(); err != nil && done.Signal == "SIGKILL" && done.Limit == "" {
 		done.TimedOut = errors.Is(err, context.DeadlineExceeded)
@@ -185,11 +194,15 @@ func (c *Cmd) Wait() error {
 	return copyErr
 }
 
-// limitViolation is the record of a limit that ended the command.
-func limitViolation(c *Cmd, done Completion) Violation {
+// limitViolation is the record of a limit that the command ran into.
+func limitViolation(c *Cmd, limit string, times int) Violation {
+	errno := "SIGKILL"
+	if limit == "processes" {
+		errno = "EAGAIN"
+	}
 	return Violation{
-		Time: time.Now(), ID: c.ID, PID: c.jail.pid, Program: c.Path, Operation: "limit", Target: done.Limit,
-		Errno: "SIGKILL", Rule: "limit " + done.Limit, Remedy: "raise the limit, or have the command use less", Count: 1,
+		Time: time.Now(), ID: c.ID, PID: c.jail.pid, Program: c.Path, Operation: "limit", Target: limit,
+		Errno: errno, Rule: "limit " + limit, Remedy: "raise the limit, or have the command use less", Count: times,
 	}
 }
 
@@ -223,7 +236,7 @@ func (c *Cmd) CombinedOutput() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Signal sends a signal to the command's first process. It does nothing when that has ended.
+// Signal sends a signal to the command's process group, as a terminal would. It does nothing when that has ended.
 func (c *Cmd) Signal(sig os.Signal) error {
 	if c.jail == nil {
 		return invalid("signal a command", errors.New("it is not running"))

@@ -24,6 +24,9 @@ type jailProcess struct {
 	sock    *os.File
 	trace   *os.File // what the first process wrote to its standard error: a crash, if anything
 	report  Report
+	cgroup  *cgroup // of its command, when limits need one
+
+	breaches map[string]int // limits that the command ran into, set by wait
 }
 
 // commandSpec is what a jail is asked to run.
@@ -111,10 +114,16 @@ func (p *jailPlan) attributes() *syscall.SysProcAttr {
 }
 
 // run has the jail start the command, and returns when its execve is done.
-func (j *jailProcess) run(ctx context.Context, spec commandSpec, files []*os.File) error {
+func (j *jailProcess) run(ctx context.Context, p *jailPlan, spec commandSpec, files []*os.File) error {
 	stop := context.AfterFunc(ctx, j.kill)
 	defer stop()
-	err := j.sendCommand(spec, files)
+	var err error
+	if len(p.controllers) > 0 {
+		if j.cgroup, err = makeCgroup(p.controllers, p.limits); err != nil {
+			return err
+		}
+	}
+	err = j.sendCommand(spec, files)
 	var m jail.Message
 	if err == nil {
 		m, err = j.receive()
@@ -143,14 +152,27 @@ func (j *jailProcess) sendCommand(spec commandSpec, files []*os.File) error {
 		return err
 	}
 	defer file.Close()
-	fds := []int{int(file.Fd())}
-	for i, f := range files {
+	spawn := &jail.Spawn{N: len(files)}
+	all := []*os.File{file}
+	if j.cgroup != nil {
+		control, err := j.cgroup.files()
+		if err != nil {
+			return err
+		}
+		defer closeAll(control)
+		for range j.cgroup.controllers {
+			spawn.Cgroups = append(spawn.Cgroups, j.cgroup.name)
+		}
+		all = append(all, control...)
+	}
+	var fds []int
+	for i, f := range append(all, files...) {
 		if f == nil {
-			return invalid("start "+spec.name, fmt.Errorf("descriptor %d is a nil file", i))
+			return invalid("start "+spec.name, fmt.Errorf("descriptor %d is a nil file", i-len(all)))
 		}
 		fds = append(fds, int(f.Fd()))
 	}
-	return j.send(jail.Message{Spawn: &jail.Spawn{N: len(files)}}, unix.UnixRights(fds...))
+	return j.send(jail.Message{Spawn: spawn}, unix.UnixRights(fds...))
 }
 
 func (j *jailProcess) send(m jail.Message, rights []byte) error {
@@ -208,17 +230,32 @@ func (j *jailProcess) lastWords() error {
 func (j *jailProcess) wait() (Completion, error) {
 	m, err := j.receive()
 	waitErr := j.process.Wait()
-	defer j.sock.Close()
-	defer j.trace.Close()
+	defer j.release()
 	if err != nil || m.Exited == nil {
-		done := Completion{ExitCode: -1, Failed: true, Signal: "SIGKILL"}
+		done := Completion{ExitCode: -1, Failed: true}
+		done.setSignal(unix.SIGKILL)
 		var exit *exec.ExitError
 		if errors.As(waitErr, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() {
-			done.Signal = unix.SignalName(exit.Sys().(syscall.WaitStatus).Signal())
+			done.setSignal(exit.Sys().(syscall.WaitStatus).Signal())
 		}
 		return done, err
 	}
-	return completion(m.Exited), nil
+	done := completion(m.Exited)
+	j.breaches = j.cgroup.breaches()
+	if done.Limit != "" {
+		j.breaches[done.Limit] = 1
+	}
+	if done.Signal == "SIGKILL" && j.breaches["memory"] > 0 {
+		done.Limit = "memory"
+	}
+	return done, nil
+}
+
+// release gives back what the host holds of a jail that is gone.
+func (j *jailProcess) release() {
+	j.sock.Close()
+	j.trace.Close()
+	j.cgroup.remove()
 }
 
 func completion(e *jail.Exited) Completion {
@@ -231,10 +268,18 @@ func completion(e *jail.Exited) Completion {
 		MaxRSSBytes: e.MaxRSSKB << 10,
 	}
 	if status.Signaled() {
-		done.Signal = unix.SignalName(status.Signal())
+		done.setSignal(status.Signal())
 	}
 	done.Failed = done.ExitCode != 0
 	return done
+}
+
+func (c *Completion) setSignal(s syscall.Signal) {
+	c.signal = int(s)
+	c.Signal = unix.SignalName(s)
+	if c.Signal == "" {
+		c.Signal = fmt.Sprintf("signal %d", c.signal) // real-time signals have no name
+	}
 }
 
 // kill ends the jail: the kernel kills the whole PID namespace with its first process.
@@ -246,8 +291,7 @@ func (j *jailProcess) kill() {
 func (j *jailProcess) discard() {
 	j.kill()
 	_ = j.process.Wait() // "signal: killed", as wanted
-	j.sock.Close()
-	j.trace.Close()
+	j.release()
 }
 
 func (j *jailProcess) signal(sig os.Signal) error {

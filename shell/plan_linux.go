@@ -25,14 +25,15 @@ const defaultTmpBytes = 512 << 20
 
 // jailPlan is what every jail of a sandbox is made from.
 type jailPlan struct {
-	program  string
-	wire     jail.Plan
-	file     *os.File // wire as sealed JSON
-	limits   Limits
-	sources  []source // what the mounts were planned from
-	names    nameReport
-	hostNS   map[string]string // the host's own namespaces
-	expected mountCounts
+	program     string
+	wire        jail.Plan
+	file        *os.File // wire as sealed JSON
+	limits      Limits
+	controllers []controller // cgroup hierarchies that hold limits
+	sources     []source     // what the mounts were planned from
+	names       nameReport
+	hostNS      map[string]string // the host's own namespaces
+	expected    mountCounts
 }
 
 // source is one file of the host that a mount shows or covers, as it was when the plan was made.
@@ -58,6 +59,9 @@ func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, o Optio
 		plan.wire.Network = jail.NetworkHost
 	}
 	if err := plan.planLimits(o.Limits); err != nil {
+		return nil, err
+	}
+	if err := plan.tryLimits(); err != nil {
 		return nil, err
 	}
 	m := &mountPlanner{rules: rules, disabled: p.Filesystem.Disabled, tmpBytes: o.TmpBytes}
@@ -97,7 +101,7 @@ func (p *jailPlan) count() {
 // (R65).
 func enforceable(p policy.Policy, rules *policy.Rules) error {
 	refuse := func(what string, hints ...string) error {
-		return &Error{Code: CodeInvalidConfig, Detail: what, Hints: hints}
+		return &Error{Code: CodeUnsupportedEnv, Detail: what, Hints: hints}
 	}
 	if len(p.Network.AllowedDomains) > 0 {
 		return refuse("network.allowedDomains: a list of hosts cannot be enforced yet",
@@ -115,18 +119,50 @@ func enforceable(p policy.Policy, rules *policy.Rules) error {
 	return nil
 }
 
-// planLimits turns limits into what this machine can enforce, or refuses.
+// planLimits turns limits into what this machine can enforce, or refuses. Root needs cgroups; everybody else has a
+// user namespace in which RLIMIT_NPROC binds, and a watch for memory.
 func (p *jailPlan) planLimits(l Limits) error {
 	p.wire.Limits.FileSizeBytes = uint64(l.FileSizeBytes)
 	p.wire.Limits.CPUSeconds = uint64((l.CPUTime + time.Second - 1) / time.Second)
-	p.wire.MemoryWatchBytes = l.MemoryBytes
-	if l.Processes > 0 {
-		if os.Geteuid() == 0 {
-			return &Error{Code: CodeDependencyMissing, Layer: "limits", Detail: "Options.Limits.Processes: RLIMIT_NPROC does not bind root, and there is no pids cgroup to use",
-				Hints: []string{"run as an ordinary user"}}
-		}
+	root := os.Geteuid() == 0
+	if l.Processes > 0 && !root {
 		p.wire.Limits.Processes = uint64(l.Processes)
 	}
+	if l.Processes > 0 && root {
+		c, err := findController("pids")
+		if err != nil {
+			return &Error{Code: CodeDependencyMissing, Layer: "limits",
+				Detail: "Options.Limits.Processes: RLIMIT_NPROC does not bind root, and there is no pids cgroup to use", Err: err,
+				Hints: []string{"run as an ordinary user, or where a pids cgroup can be made"}}
+		}
+		p.useController(c)
+	}
+	if l.MemoryBytes > 0 {
+		if c, err := findController("memory"); root && err == nil {
+			p.useController(c)
+		} else {
+			p.wire.MemoryWatchBytes = l.MemoryBytes
+		}
+	}
+	return nil
+}
+
+func (p *jailPlan) useController(c controller) {
+	sweepCgroups(c.parent)
+	p.controllers = append(p.controllers, c)
+	p.wire.CgroupParents = append(p.wire.CgroupParents, []byte(c.parent))
+}
+
+// tryLimits makes a cgroup and removes it again, so that one that cannot be made fails at Open.
+func (p *jailPlan) tryLimits() error {
+	if len(p.controllers) == 0 {
+		return nil
+	}
+	g, err := makeCgroup(p.controllers, p.limits)
+	if err != nil {
+		return err
+	}
+	g.remove()
 	return nil
 }
 

@@ -30,8 +30,9 @@ func errnoText(errno syscall.Errno) string { return errno.Error() }
 type (
 	jailPlan    struct{}
 	jailProcess struct {
-		pid    int
-		report Report
+		pid      int
+		report   Report
+		breaches map[string]int
 	}
 	commandSpec struct {
 		name, dir string
@@ -43,11 +44,13 @@ func makePlan(context.Context, policy.Policy, *policy.Rules, Options) (*jailPlan
 	return nil, supported()
 }
 
-func (*jailPlan) start(context.Context) (*jailProcess, error)           { return nil, supported() }
-func (*jailPlan) current() bool                                         { return false }
-func (*jailPlan) close()                                                {}
-func (*jailProcess) run(context.Context, commandSpec, []*os.File) error { return supported() }
-func (*jailProcess) wait() (Completion, error)                          { return Completion{}, supported() }
-func (*jailProcess) signal(os.Signal) error                             { return supported() }
-func (*jailProcess) kill()                                              {}
-func (*jailProcess) discard()                                           {}
+func (*jailPlan) start(context.Context) (*jailProcess, error) { return nil, supported() }
+func (*jailPlan) current() bool                               { return false }
+func (*jailPlan) close()                                      {}
+func (*jailProcess) run(context.Context, *jailPlan, commandSpec, []*os.File) error {
+	return supported()
+}
+func (*jailProcess) wait() (Completion, error) { return Completion{}, supported() }
+func (*jailProcess) signal(os.Signal) error    { return supported() }
+func (*jailProcess) kill()                     {}
+func (*jailProcess) discard()                  {}

@@ -53,8 +53,8 @@ func (p *jailPlan) checks(r *jail.Ready) []check {
 	return []check{
 		{jail.LayerNamespaces, "namespaces", len(shared) == 0, describe("own: %s", isolated) + describe("; shared with the host: %s", shared)},
 		{jail.LayerMounts, "mounts", rootOK && counts == p.expected, fmt.Sprintf(
-			`"/" read-only: %t; %d of %d trees writable, %d of %d paths covered, %d of %d read-only inside; %d mounts`,
-			r.RootReadOnly, r.Writable, p.expected.writable, r.Covered, p.expected.covered, r.ReadOnly, p.expected.readOnly, r.Mounts)},
+			`"/" read-only: %t; %d of %d trees writable, %d of %d paths covered, %d of %d read-only inside`,
+			r.RootReadOnly, r.Writable, p.expected.writable, r.Covered, p.expected.covered, r.ReadOnly, p.expected.readOnly)},
 		{jail.LayerProc, "proc", r.ProcReadOnly, fmt.Sprintf("/proc read-only: %t", r.ProcReadOnly)},
 		{jail.LayerFDs, "descriptors", len(r.Inherited) == 0, fmt.Sprintf("%d descriptors would reach the command besides its own", len(r.Inherited))},
 		{jail.LayerCaps, "capabilities", noCaps, fmt.Sprintf("effective %s, bounding %s", r.Status["CapEff"], r.Status["CapBnd"])},
@@ -101,7 +101,11 @@ func (p *jailPlan) networkLayer(r *jail.Ready) Layer {
 func (p *jailPlan) limitLayers() []Layer {
 	var out []Layer
 	add := func(name, evidence string) { out = append(out, Layer{"limit: " + name, Enforced, evidence}) }
-	if n := p.limits.MemoryBytes; n > 0 {
+	for _, c := range p.controllers {
+		limit := map[string]string{"pids": "processes", "memory": "memory"}[c.name]
+		add(limit, fmt.Sprintf("cgroup v%d in %s", c.version, c.parent))
+	}
+	if n := p.wire.MemoryWatchBytes; n > 0 {
 		add("memory", fmt.Sprintf("best effort: %d bytes, looked at every 25 ms, the tree is killed when over", n))
 	}
 	if n := p.wire.Limits.Processes; n > 0 {

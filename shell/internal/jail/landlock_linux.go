@@ -111,6 +111,12 @@ func addLandlockRules(plan *Plan, ruleset, exe int, rights uint64) error {
 	if err := add("/", root); err != nil {
 		return err
 	}
+	// PID 1 removes them when the host was killed. The command has no writable way to them: the mounts are read-only.
+	for _, parent := range plan.CgroupParents {
+		if err := add(string(parent), unix.LANDLOCK_ACCESS_FS_REMOVE_DIR); err != nil {
+			return err
+		}
+	}
 	for _, op := range plan.Ops {
 		var err error
 		switch op.Kind {

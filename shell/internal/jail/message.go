@@ -50,18 +50,19 @@ type Ready struct {
 	// RootReadOnly and ProcReadOnly are the mount flags of "/" and "/proc" as statfs tells them.
 	RootReadOnly bool
 	ProcReadOnly bool
-	// WritablePaths and CoveredPaths count the Ops whose effect was confirmed.
+	// Writable, Covered and ReadOnly count the Ops whose effect was confirmed.
 	Writable, Covered, ReadOnly int
-	// Mounts is the number of lines in /proc/self/mountinfo.
-	Mounts int
-	// Rlimits are the limits as getrlimit tells them, of the command's resources.
+	// CoreLimit is the hard limit on core files.
 	CoreLimit uint64
 	// Inherited are descriptors above 2 that would reach the command: those without FD_CLOEXEC.
 	Inherited []int
 }
 
-// Spawn asks for the command. N is the number of descriptors that follow the memfd.
-type Spawn struct{ N int }
+// Spawn asks for the command. Behind the memfd come three descriptors for each of Cgroups, then the N of the command.
+type Spawn struct {
+	N       int
+	Cgroups []string
+}
 
 // Command is what to run. Strings travel as bytes: arguments need not be UTF-8.
 type Command struct {
@@ -84,5 +85,5 @@ type Exited struct {
 	LimitSeen int64  // what was measured when it did
 }
 
-// Signal asks PID 1 to pass a signal to the command's first process.
+// Signal asks PID 1 to pass a signal to the command's process group.
 type Signal struct{ Number int }

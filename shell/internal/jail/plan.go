@@ -28,8 +28,8 @@ type Plan struct {
 	Limits Rlimits
 	// MemoryWatchBytes makes stage two kill the tree when its resident memory passes it; zero means no watch.
 	MemoryWatchBytes int64
-	// Cgroup says that PID 1 was placed in a cgroup it must remove: see cgroup_linux.go.
-	Cgroup []CgroupDir
+	// CgroupParents are the directories in which the host makes the cgroups of commands.
+	CgroupParents [][]byte
 	// Layers is the set of layers to put up. A release build knows only the full set and refuses any other.
 	Layers Layers
 }
@@ -52,12 +52,6 @@ type Rlimits struct {
 	Processes     uint64
 	CPUSeconds    uint64
 	FileSizeBytes uint64
-}
-
-// CgroupDir is one directory made for this jail: the parent by descriptor, the directory by name.
-type CgroupDir struct {
-	ParentFD int
-	Name     string
 }
 
 // Kind is what an Op mounts.

@@ -1,8 +1,6 @@
 package jail
 
 import (
-	"bytes"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -78,9 +76,7 @@ func readBackMounts(plan *Plan, r *Ready) error {
 			}
 		}
 	}
-	info, err := readFile("/proc/self/mountinfo")
-	r.Mounts = bytes.Count(info, []byte("\n"))
-	return fail("report", "read", err, "read the mounts")
+	return nil
 }
 
 // confirm looks at one Op from inside: is what was to be writable writable, what was to be covered unreadable?

@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spawn starts the command. files are the memfd with the Command and then the command's own descriptors.
-func spawn(plan *Plan, req *Spawn, files []int) (int, error) {
-	if len(files) != req.N+1 || req.N < 3 {
+// spawn starts the command. files are the memfd with the Command, those of the cgroups, and the command's own.
+func spawn(plan *Plan, req *Spawn, files []int) (pid int, err error) {
+	own := 1 + cgroupFiles*len(req.Cgroups)
+	if len(files) != own+req.N || req.N < 3 {
 		return 0, &Failure{Detail: "the host announced other descriptors than it sent"}
 	}
 	cmd, err := readCommand(files[0])
@@ -19,13 +20,13 @@ func spawn(plan *Plan, req *Spawn, files []int) (int, error) {
 		return 0, err
 	}
 	defer func() {
-		for _, fd := range files {
+		for _, fd := range append(files[own:], files[0]) {
 			unix.Close(fd)
 		}
 	}()
 	env := toStrings(cmd.Env)
 	attr := &syscall.ProcAttr{Dir: string(cmd.Dir), Env: env, Sys: &syscall.SysProcAttr{Setsid: true}}
-	for _, fd := range files[1:] {
+	for _, fd := range files[own:] {
 		attr.Files = append(attr.Files, uintptr(fd))
 	}
 	if err := checkDir(string(cmd.Dir)); err != nil {
@@ -35,7 +36,11 @@ func spawn(plan *Plan, req *Spawn, files []int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return forkExec(plan, name, toStrings(cmd.Argv), attr)
+	err = inCgroups(req.cgroups(files[1:]), func() error {
+		pid, err = forkExec(plan, name, toStrings(cmd.Argv), attr)
+		return err
+	})
+	return pid, err
 }
 
 func readCommand(fd int) (*Command, error) {

@@ -2,8 +2,8 @@ package jail
 
 import (
 	"os"
-	"os/signal"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +20,9 @@ func stageTwo() error {
 	}
 	unix.CloseOnExec(SocketFD)
 	unix.CloseOnExec(PlanFD)
-	drainSignals()
+	if err := defaultSignals(); err != nil {
+		return err
+	}
 	if plan.Layers.Has(LayerSeccomp) {
 		if err := installFilter(plan); err != nil {
 			return err
@@ -34,17 +36,6 @@ func stageTwo() error {
 		return err
 	}
 	return serve(plan)
-}
-
-// drainSignals takes every signal that can be caught and drops it: a command of the same user may send any to PID 1,
-// and without a handler SIGTERM would end it. They are not ignored, because a command would inherit that.
-func drainSignals() {
-	all := make(chan os.Signal, 64)
-	signal.Notify(all)
-	go func() {
-		for range all {
-		}
-	}()
 }
 
 // probeDescriptor is the descriptor of the file system for probes, which stage one names in the second argument.
@@ -72,28 +63,34 @@ func serve(plan *Plan) error {
 	if err := send(Message{Started: &Started{PID: pid}}); err != nil {
 		os.Exit(0)
 	}
+	groups := request.Spawn.cgroups(files[1:])
 	watch := startWatch(plan)
-	go followHost(pid)
+	go followHost(pid, len(groups) > 0)
 	exited := reap(pid)
 	exited.Limit, exited.LimitSeen = watch.breach()
-	err = send(Message{Exited: exited})
-	removeCgroups(plan)
-	if err != nil {
-		os.Exit(0) // the host is gone
+	if send(Message{Exited: exited}) != nil { // the host is gone
+		_ = unix.Kill(-1, unix.SIGKILL)
+		removeCgroups(groups)
 	}
 	os.Exit(0)
 	return nil
 }
 
-// followHost passes signals on, and ends the jail when the host closes its end or dies.
-func followHost(pid int) {
+// followHost passes signals on, and ends the jail when the host closes its end or dies. With cgroups to remove, the
+// tree is killed first and serve, which reaps it, removes them; it gets a second for that.
+func followHost(pid int, cgroups bool) {
 	for {
 		m, _, err := receive()
+		if err != nil && cgroups {
+			_ = unix.Kill(-1, unix.SIGKILL) // everything but PID 1
+			time.Sleep(time.Second)
+		}
 		if err != nil {
 			os.Exit(0)
 		}
 		if m.Signal != nil {
-			_ = unix.Kill(pid, unix.Signal(m.Signal.Number)) // ESRCH: it just ended
+			// The command leads a session and a process group of its own; as from a terminal, all of the group gets it.
+			_ = unix.Kill(-pid, unix.Signal(m.Signal.Number)) // ESRCH: it just ended
 		}
 	}
 }

@@ -1,0 +1,106 @@
+package shell_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sallyport/policy"
+	"sallyport/shell"
+)
+
+// TestMain runs the tests, or one of the children that the tests put into a jail: the test binary is also the program
+// that is confined. When everything is done no goroutine may be left (R164).
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == childWord {
+		os.Exit(runChild(os.Args[2], os.Args[3:]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// boundary says why jails cannot be made on this machine, or nil. It runs a confined command: a look at feature files
+// would be no proof (R309).
+var boundary = sync.OnceValue(func() error {
+	ctx := context.Background()
+	box, err := shell.Open(ctx, policy.Policy{}, shell.Options{})
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	cmd := box.Command(ctx, "echo", "confined")
+	cmd.Dir = "/"
+	out, err := cmd.Output()
+	if err == nil && string(out) != "confined\n" {
+		err = errors.New("a confined echo printed: " + string(out))
+	}
+	return err
+})
+
+// unavailable ends a test that cannot run here: a skip on a laptop, a failure where the evidence is asked for (R308).
+func unavailable(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("SALLYPORT_LIVE") == "require" {
+		t.Fatalf("SALLYPORT_LIVE=require: "+format, args...)
+	}
+	t.Skipf("SKIPPED, so nothing is shown: "+format, args...)
+}
+
+// open opens a sandbox that the test closes at its end.
+func open(t testing.TB, p policy.Policy, o shell.Options) *shell.Sandbox {
+	t.Helper()
+	if err := boundary(); err != nil {
+		unavailable(t, "no jail can be made here: %v", err)
+	}
+	box, err := shell.Open(t.Context(), p, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, box.Close()) })
+	return box
+}
+
+// writable is a policy under which dirs can be written.
+func writable(dirs ...string) policy.Policy {
+	return policy.Policy{Filesystem: policy.Filesystem{AllowWrite: policy.Paths(dirs...)}}
+}
+
+// command makes a command in "/", which exists in every jail.
+func command(t testing.TB, box *shell.Sandbox, name string, args ...string) *shell.Cmd {
+	cmd := box.Command(t.Context(), name, args...)
+	cmd.Dir = "/"
+	return cmd
+}
+
+// script makes a command that runs a shell script.
+func script(t testing.TB, box *shell.Sandbox, text string, args ...string) *shell.Cmd {
+	return command(t, box, "sh", append([]string{"-c", text, "sh"}, args...)...)
+}
+
+// output runs a command that must end with exit code 0 and write nothing to standard error.
+func output(t testing.TB, cmd *shell.Cmd) string {
+	t.Helper()
+	var stderr writerBuffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.Empty(t, stderr.String())
+	require.Equal(t, 0, cmd.Completion.ExitCode, "%+v", *cmd.Completion)
+	return string(out)
+}
+
+// code asserts that err is of the package's own type with the given code, and gives it.
+func code(t testing.TB, err error, want shell.Code) *shell.Error {
+	t.Helper()
+	require.Error(t, err)
+	var e *shell.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, want, e.Code, "%v", err)
+	require.ErrorIs(t, err, &shell.Error{Code: want})
+	require.Equal(t, want, shell.CodeOf(err))
+	require.NotEmpty(t, e.Error())
+	require.NotContains(t, e.Error(), "\n", "an error is one line")
+	return e
+}
