@@ -15,7 +15,8 @@ type Code string
 const (
 	// CodeInvalidConfig: a policy, option or argument that can never work; found before anything runs (R22).
 	CodeInvalidConfig Code = "E_INVALID_SANDBOX_CONFIG"
-	// CodeUnsupportedEnv: this platform has no process boundary of ours; comes before any other check (R23).
+	// CodeUnsupportedEnv: this platform has no process boundary of ours, which comes before any other check (R23), or
+	// the policy asks for something that this boundary cannot enforce yet.
 	CodeUnsupportedEnv Code = "E_SANDBOX_UNSUPPORTED_ENV"
 	// CodeDependencyMissing: something the boundary needs is absent on this machine, and absence is what we know (R16).
 	CodeDependencyMissing Code = "E_SANDBOX_DEPENDENCY_MISSING"

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"sallyport/shell/internal/jail"
 )
@@ -19,7 +20,7 @@ const maxScan = 4_000_000
 type nameReport struct {
 	found  int
 	absent []string // denied paths that do not exist
-	links  []string // mandatory names that are symbolic links
+	hard   []string // protected files with another hard link, by which they could be written
 	roots  int
 }
 
@@ -63,14 +64,48 @@ func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 		return nil
 	}
 	m.names.found++
-	if d.Type()&iofs.ModeSymlink != 0 {
-		m.names.links = append(m.names.links, path)
-	}
 	m.protect(path)
-	if d.IsDir() {
+	switch {
+	case d.IsDir():
 		return iofs.SkipDir
+	case d.Type()&iofs.ModeSymlink != 0:
+		m.protectTarget(path)
+	case d.Type().IsRegular() && hardLinks(path) > 1:
+		m.names.hard = append(m.names.hard, path)
 	}
 	return nil
+}
+
+// protectTarget protects what a link leads to: the link itself cannot be replaced, and writing goes through it.
+func (m *mountPlanner) protectTarget(link string) {
+	target, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		m.names.absent = append(m.names.absent, "the target of "+link)
+		return
+	}
+	m.protect(target)
+}
+
+func hardLinks(path string) uint64 {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0
+	}
+	return uint64(info.Sys().(*syscall.Stat_t).Nlink)
+}
+
+// addProgram protects the program that starts the jails where a command could replace it: the next jail's first
+// process would be the command's own, and outside of everything.
+func (m *mountPlanner) addProgram(helper string) {
+	programs := []string{helper}
+	if self, err := os.Executable(); err == nil {
+		programs = append(programs, self)
+	}
+	for _, p := range programs {
+		if real, err := filepath.EvalSymlinks(p); err == nil && p != "" {
+			m.protect(real)
+		}
+	}
 }
 
 // skipped are directories in which nothing of the host's is shown.

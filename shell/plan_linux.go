@@ -68,7 +68,7 @@ func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, o Optio
 	if m.tmpBytes == 0 {
 		m.tmpBytes = defaultTmpBytes
 	}
-	if err := m.plan(ctx); err != nil {
+	if err := m.plan(ctx, o.Helper); err != nil {
 		return nil, err
 	}
 	plan.wire.Root, plan.wire.Points, plan.wire.Ops = m.root, m.rootPoints, m.finished
@@ -213,7 +213,7 @@ type mountPlanner struct {
 	names      nameReport
 }
 
-func (m *mountPlanner) plan(ctx context.Context) error {
+func (m *mountPlanner) plan(ctx context.Context, helper string) error {
 	m.root = jail.RootReadOnly
 	switch {
 	case !m.rules.Read("/").Allowed:
@@ -229,6 +229,7 @@ func (m *mountPlanner) plan(ctx context.Context) error {
 		if err := m.addNames(ctx); err != nil {
 			return err
 		}
+		m.addProgram(helper)
 	}
 	m.sort()
 	return m.settle()
@@ -310,7 +311,7 @@ func refuseHardLinks(e policy.Entry) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	links := info.Sys().(*syscall.Stat_t).Nlink
+	links := hardLinks(e.Real)
 	if links < 2 {
 		return nil
 	}

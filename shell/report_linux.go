@@ -127,6 +127,9 @@ func (p *jailPlan) nameLayers() []Layer {
 		return []Layer{{"names", Enforced, "nothing of the host's is writable"}}
 	}
 	existing := Layer{"names that exist", Enforced, fmt.Sprintf("%d protected names found in %d writable trees, each read-only", n.found, n.roots)}
+	if len(n.hard) > 0 {
+		existing.Evidence += "; these have another hard link, by which they can be written: " + strings.Join(n.hard, ", ")
+	}
 	missing := Layer{"names that do not exist yet", Absent, "not covered: a command can create .git/hooks, .bashrc and the other mandatory names where there are none"}
 	if len(n.absent) > 0 {
 		missing.Evidence += "; nor these denied paths, which do not exist: " + strings.Join(n.absent, ", ")

@@ -103,9 +103,15 @@ func confirm(op Op, r *Ready) error {
 	return nil
 }
 
+// readOnly asks for the flags of the mount at path. A final symbolic link is looked at itself: a mount may be of one.
 func readOnly(path string) (bool, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(fd)
 	var st unix.Statfs_t
-	if err := unix.Statfs(path, &st); err != nil {
+	if err := unix.Fstatfs(fd, &st); err != nil {
 		return false, err
 	}
 	return st.Flags&unix.ST_RDONLY != 0, nil
