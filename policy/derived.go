@@ -162,6 +162,10 @@ func (r *Rules) warnings() []string {
 			warn(where, " allows nothing: ", d.Rule.List, " ", strconv.Quote(d.Rule.Entry), " keeps it from being written")
 		}
 	}
+	denied := map[domain]bool{}
+	for _, entry := range r.denied.parsed {
+		denied[entry] = true
+	}
 	for i, entry := range r.allowed.parsed {
 		where := "network.allowedDomains[" + strconv.Itoa(i) + "] " + strconv.Quote(r.allowed.given[i])
 		switch {
@@ -170,7 +174,7 @@ func (r *Rules) warnings() []string {
 		case entry.form == formSub && !strings.Contains(entry.name, "."):
 			warn(where, " allows every name below a top-level domain")
 		}
-		if slices.ContainsFunc(r.denied.parsed, func(other domain) bool { return other == entry }) {
+		if denied[entry] {
 			warn(where, " is denied as well, and a denied domain beats an allowed one")
 		}
 	}

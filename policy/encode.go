@@ -38,13 +38,9 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	f, n := p.Filesystem, p.Network
+	n := p.Network
 	return json.Marshal(jsonPolicy{
-		Filesystem: jsonFilesystem{
-			AllowRead: f.AllowRead, DenyRead: f.DenyRead, AllowWrite: f.AllowWrite, DenyWrite: f.DenyWrite,
-			GitSafeDirectories: f.GitSafeDirectories, AllowGitConfig: f.AllowGitConfig, AllowMandatory: f.AllowMandatory,
-			MandatoryDenySearchDepth: f.MandatoryDenySearchDepth, Disabled: f.Disabled,
-		},
+		Filesystem: jsonFilesystem(p.Filesystem),
 		Network: jsonNetwork{
 			AllowedDomains: n.AllowedDomains, DeniedDomains: n.DeniedDomains, DeniedDomainReasons: n.DeniedDomainReasons,
 			AllowUnixSockets: n.AllowUnixSockets, Disabled: n.Unrestricted,

@@ -108,17 +108,18 @@ func (n Network) checkReasons() error {
 	if err := checkLength("network.deniedDomainReasons", len(n.DeniedDomainReasons)); err != nil {
 		return err
 	}
+	listed := map[string]bool{}
+	for _, s := range n.DeniedDomains {
+		d, _ := parseDomain(s) // checked before
+		listed[d.canonical()] = true
+	}
 	for _, name := range slices.Sorted(maps.Keys(n.DeniedDomainReasons)) {
 		key, reason := join("network.deniedDomainReasons", name), n.DeniedDomainReasons[name]
 		d, fault := parseDomain(name)
 		if fault != nil {
 			return fault.at(key, name)
 		}
-		listed := slices.ContainsFunc(n.DeniedDomains, func(s string) bool {
-			other, fault := parseDomain(s)
-			return fault == nil && other.canonical() == d.canonical()
-		})
-		if !listed {
+		if !listed[d.canonical()] {
 			return &Error{Key: key, Reason: "a reason for a domain that network.deniedDomains does not list", Nearest: nearest(name, n.DeniedDomains)}
 		}
 		if reason == "" || len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, isControl) {
