@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// topHelp is the list of commands.
+func topHelp() string {
+	var b strings.Builder
+	b.WriteString(`sallyport runs code that is not trusted. The kernel, or a JavaScript compartment,
+decides what it can reach.
+
+`)
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  sallyport %-8s  %s\n", c.name, c.summary)
+	}
+	b.WriteString(`
+Try:
+  sallyport doctor                       what can this machine enforce?
+  sallyport run -- sh -c 'id; ls /'      reads allowed, no writes, no network
+  sallyport explain --read ~/.ssh        why is it denied?
+
+sallyport COMMAND --help is the manual of a command.
+`)
+	return b.String()
+}
+
+// policyHelp is the part that run and explain share.
+const policyHelp = `Policy (with none at all: reads allowed but for the secret places of the home
+directory, no writes, no network, of the environment PATH and TMPDIR only):
+  --policy FILE         a policy in JSON; an unknown key is an error
+  --allow-read P        may be read, also inside a denied directory
+  --deny-read P         may not be read; the more specific of the two wins
+  --allow-write P       may be written
+  --deny-write P        may not be written; always wins over --allow-write
+  --allow-domain D      may be reached       (not yet: nothing runs)
+  --deny-domain D       may not be reached   (not yet: nothing runs)
+  --network WHAT        none, list (not yet) or unrestricted
+  --env NAME[=VALUE]    pass NAME on from here, or set it
+  --limit KEY=V,...     memory=512MiB pids=200 cpu=30s file=1GiB
+`
+
+const runHelp = `Usage: sallyport run [flags] -- COMMAND [ARG]...
+       sallyport run [flags] -c 'shell line'
+
+Runs a command so that the kernel decides what it can reach. /tmp, /var/tmp and
+/dev/shm are the command's own and empty, but for what a flag or policy names.
+
+  -c LINE               run sh -c LINE
+  --timeout 30s         kill the command and all it started after this long
+  --cwd DIR             start there; without it, here
+  --json                print one object about the run on standard output; the
+                        command's output goes to the two files that it names
+  --report FILE         write what was enforced, as JSON
+  --violations FILE     write each denial as a line of JSON; - is standard error
+
+` + policyHelp + `
+Exit status: the command's own; 128+N signal N; 124 time limit; 125 sallyport
+could not do it; 126 not executable; 127 not found.
+`
+
+const explainHelp = `Usage: sallyport explain [flags]
+       sallyport explain [flags] --read P | --write P | --domain HOST[:PORT]
+
+Says what run would enforce with the same flags. With a question: is that one
+thing allowed, which rule decides, and what would change it? Nothing runs.
+
+  --read P              may P be read?
+  --write P             may P be written?
+  --domain HOST[:PORT]  may HOST be reached? Without a port: port 443
+  --json                print one object
+
+` + policyHelp + `
+Exit status: 0 when there was an answer, yes or no; 125 when there was none.
+`
+
+const checkHelp = `Usage: sallyport check POLICY
+
+Reads a policy file as run would and says whether it is valid: unknown keys,
+wrong types, relative paths, contradictions, paths that are not there.
+Nothing runs.
+
+Exit status: 0 valid; 125 not valid, and the message names the key.
+`
+
+const doctorHelp = `Usage: sallyport doctor [--json]
+
+Opens a sandbox here, with every layer and every limit, and prints what the
+kernel says is in force. When a layer cannot be put up, it prints the system
+call, the error and what to do about it.
+
+  --json                print one object
+
+Exit status: 0 when every layer is there; 125 when run would refuse to start.
+`
+
+const evalHelp = `Usage: sallyport eval --engine goja [flags] [FILE | - | -e SOURCE]
+
+Evaluates JavaScript in a compartment: no files, no network, no clock, no
+environment, but for what --grant names. Without FILE it reads standard input.
+
+  -e SOURCE             evaluate SOURCE
+  --engine NAME         goja. It makes no promise about memory: one call of the
+                        guest can take this process down. (wasm: not yet)
+  --timeout 5s          stop the evaluation after this long
+  --memory 64MiB        bound the guest's memory; goja refuses this
+  --grant NAME[=SCOPE]  hand in a power, repeatable:
+                          readFile=DIR   read files below DIR, asked by path
+  --session             evaluate each line on its own, in one session: variables
+                        stay from line to line
+  --json                print the outcome as one object (--session: one a line)
+
+Exit status: 0 the outcome is ok; 1 any other outcome; 125 trouble of our own.
+`

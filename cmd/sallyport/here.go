@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sallyport/policy"
+	"sallyport/shell"
+)
+
+// guardPolicyFile refuses a policy file that the policy itself lets be written: the confined command would write the
+// policy of the next run. With every rule about files switched off there is nothing left to protect.
+func guardPolicyFile(file string, r *request) error {
+	if file == "" || r.policy.Filesystem.Disabled {
+		return nil
+	}
+	given, real, err := bothNames(file)
+	if err != nil {
+		return err
+	}
+	for _, root := range r.rules.WritableRoots() {
+		if isBelow(root, given) || isBelow(root, real) {
+			return &trouble{
+				text: fmt.Sprintf("policy file %q lies inside %q, which it lets be written", file, root),
+				hint: "move the file out of every allowWrite directory",
+			}
+		}
+	}
+	return nil
+}
+
+// guardLink refuses the name of a file we are to write when it leads out of a writable directory through a link: an
+// earlier command could have put the link there, and we would write through it with the caller's own rights.
+func guardLink(name string, rules *policy.Rules) error {
+	given, real, err := bothNames(name)
+	if err != nil {
+		return err
+	}
+	for _, root := range rules.WritableRoots() {
+		if isBelow(root, given) && !isBelow(root, real) {
+			return &trouble{
+				text: fmt.Sprintf("%q leads to %q, out of the writable %q", name, real, root),
+				hint: "a confined command can have made that link; name a file outside the writable directories",
+			}
+		}
+	}
+	return nil
+}
+
+// bothNames gives the absolute name of a file and the place that it leads to on the host, links followed.
+func bothNames(name string) (given, real string, err error) {
+	if given, err = filepath.Abs(name); err == nil {
+		real, err = realPath(given)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("%q: %w", name, err)
+	}
+	return given, real, nil
+}
+
+// realPath follows the links of an absolute path, of which a last part may not exist yet. A link that leads nowhere is
+// an error: writing to it would make the file that it names.
+func realPath(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if !errors.Is(err, os.ErrNotExist) || filepath.Dir(path) == path {
+		return real, err
+	}
+	if _, lerr := os.Lstat(path); lerr == nil {
+		return "", errors.New("it is a link that leads nowhere")
+	}
+	dir, err := realPath(filepath.Dir(path))
+	return filepath.Join(dir, filepath.Base(path)), err
+}
+
+// isBelow says whether path is dir or lies in it. Both are absolute and clean.
+func isBelow(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// showHere makes the current directory readable when it lies in a directory that every command gets a fresh one of
+// (/tmp and the like) and the policy does not deny it: "cd /tmp/x && sallyport run -- ls" must show x. It leaves /tmp
+// itself alone: showing the host's would take the command's own away.
+func (r *request) showHere() error {
+	here, err := os.Getwd()
+	if err == nil {
+		here, err = filepath.EvalSymlinks(here)
+	}
+	if err != nil {
+		return fmt.Errorf("the current directory: %w", err)
+	}
+	private, ok := r.rules.PrivateAt(here)
+	if !ok || !private.Writable || here == private.Path || r.denies(here) {
+		return nil
+	}
+	r.policy.Filesystem.AllowRead = append(r.policy.Filesystem.AllowRead, policy.PathEntry{Path: here})
+	r.notes = append(r.notes, fmt.Sprintf("the current directory may be read although it is in %s: %s", private.Path, here))
+	r.rules, err = shell.Compile(r.policy)
+	return err
+}
+
+// denies says whether the policy itself takes reading a directory away. An allowRead entry of the same path would undo
+// that; a denied pattern holds against it anyway.
+func (r *request) denies(dir string) bool {
+	for _, e := range r.rules.Entries() {
+		if e.List == "denyRead" && !e.Glob && isBelow(e.Base, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// secretPlaces are the places of the caller's home directory that hold secrets and exist. The list is policy's.
+func secretPlaces() ([]policy.PathEntry, error) {
+	home, err := os.UserHomeDir()
+	if err == nil {
+		var all, found []policy.PathEntry
+		if all, err = policy.DenySecrets(home); err == nil {
+			for _, e := range all {
+				// What we cannot look at, the command cannot read either: it is the same user, with less.
+				if _, err := os.Lstat(e.Path); err == nil {
+					found = append(found, e)
+				}
+			}
+			return found, nil
+		}
+	}
+	return nil, &trouble{
+		text: "the home directory is not known, so its secret places cannot be denied", err: err,
+		hint: "set HOME, or say with --policy what may be read",
+	}
+}

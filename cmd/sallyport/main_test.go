@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMain makes this test binary answer to the name sallyport too: in scripts, and for start.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"sallyport": main})
+}
+
+// TestScripts runs what needs no kernel boundary.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, params("testdata"))
+}
+
+// TestLiveScripts runs what only a really confined command can show (R304, R308).
+func TestLiveScripts(t *testing.T) {
+	needBoundary(t)
+	testscript.Run(t, params("testdata/live"))
+}
+
+// TestScriptsAsOrdinaryUser runs all scripts again as a user who is not root and owns nothing.
+func TestScriptsAsOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("this is an ordinary user already")
+	}
+	const uid = 23456
+	dir := t.TempDir()
+	home := filepath.Join(dir, "home")
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")))
+	binary := filepath.Join(dir, "sallyport.test")
+	copyFile(t, self(t), binary, 0o755)
+	require.NoError(t, os.Mkdir(home, 0o700))
+	require.NoError(t, os.Chown(home, uid, uid))
+	makeReachable(t, dir)
+
+	cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^(TestScripts|TestLiveScripts)$", "-test.v")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	out, err := cmd.CombinedOutput()
+	if bytes.Contains(out, []byte("--- SKIP: TestLiveScripts")) && os.Getenv("SALLYPORT_LIVE") != "require" {
+		t.Skipf("as an ordinary user: %s", out)
+	}
+	require.NoError(t, err, "%s", out)
+	// The exit status alone would also be good if nothing had run.
+	require.Contains(t, string(out), "--- PASS: TestLiveScripts/run_status")
+	require.Contains(t, string(out), "\nPASS\n")
+}
+
+// makeReachable lets another user enter the test's own directories; t.TempDir makes them for one user alone.
+func makeReachable(t *testing.T, dir string) {
+	t.Helper()
+	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		require.NoError(t, os.Chmod(d, 0o755))
+	}
+}
+
+func copyFile(t *testing.T, from, to string, mode os.FileMode) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(to, data, mode))
+}
+
+func params(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status": scriptStatus,
+			"empty":  scriptEmpty,
+			"big":    scriptBig,
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, errors.New("unknown condition")
+		},
+	}
+}
+
+// scriptStatus runs a program and compares its exit status: status 7 sallyport run -- sh -c 'exit 7'.
+func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N PROGRAM [ARG]...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		if got = exit.ExitCode(); !exit.Exited() {
+			ts.Fatalf("%s was ended by %v", args[1], exit)
+		}
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// scriptEmpty fails unless each of the named streams of the last command is empty: empty stdout stderr.
+func scriptEmpty(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		if text := ts.ReadFile(name); (text == "") == neg {
+			ts.Fatalf("%s is %q", name, text)
+		}
+	}
+}
+
+// scriptBig checks the size of the last standard output, and that it is all the same byte: big 50000000 x.
+func scriptBig(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	text := ts.ReadFile("stdout")
+	if len(text) != want || strings.Trim(text, args[1]) != "" {
+		ts.Fatalf("%d bytes, want %d times %q", len(text), want, args[1])
+	}
+}
+
+// self is the path of this test binary.
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	require.NoError(t, err)
+	return path
+}
+
+// start makes the command sallyport of this binary; it is not running yet.
+func start(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	cmd = exec.CommandContext(t.Context(), self(t))
+	cmd.Args = append([]string{"sallyport"}, args...)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd, stdout, stderr
+}
+
+// boundary runs one confined command, once for all tests: a file check would not know (R309).
+var boundary = sync.OnceValues(func() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(path)
+	cmd.Args = []string{"sallyport", "run", "--", "echo", "it ran"}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+})
+
+// needBoundary skips, or fails under SALLYPORT_LIVE=require, where no command can be confined.
+func needBoundary(t *testing.T) {
+	t.Helper()
+	out, err := boundary()
+	if err == nil && out == "it ran\n" {
+		return
+	}
+	if os.Getenv("SALLYPORT_LIVE") == "require" {
+		t.Fatalf("no command can be confined here (%v): %s", err, out)
+	}
+	t.Skipf("no command can be confined here (%v): %s", err, out)
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"sallyport/policy"
+	"sallyport/shell"
+)
+
+// outputs are the files that a run writes besides the command's own. They are opened before the command starts, so
+// that a wrong name is found before anything runs, and so that the command cannot put a link in their place.
+type outputs struct {
+	report         *os.File
+	violations     *os.File
+	stdout, stderr *os.File // what the command writes to
+	json           bool
+	out, err       io.Writer // this program's own
+	closers        []io.Closer
+}
+
+// openOutputs opens what the flags ask for.
+func openOutputs(p *program, f *runFlags, rules *policy.Rules) (*outputs, error) {
+	o := &outputs{stdout: os.Stdout, stderr: os.Stderr, json: f.json, out: p.out, err: p.err}
+	err := o.open(f, rules)
+	if err != nil {
+		return nil, errors.Join(err, o.close())
+	}
+	return o, nil
+}
+
+func (o *outputs) open(f *runFlags, rules *policy.Rules) (err error) {
+	if o.report, err = o.create(f.report, "--report", rules); err != nil {
+		return err
+	}
+	if o.violations, err = o.create(f.violations, "--violations", rules); err != nil {
+		return err
+	}
+	if !f.json {
+		return nil
+	}
+	if o.stdout, err = o.spool("stdout"); err != nil {
+		return err
+	}
+	o.stderr, err = o.spool("stderr")
+	return err
+}
+
+// create opens one file for writing; "-" is standard error and "" is no file.
+func (o *outputs) create(name, flag string, rules *policy.Rules) (*os.File, error) {
+	switch name {
+	case "":
+		return nil, nil
+	case "-":
+		return os.Stderr, nil
+	}
+	if err := guardLink(name, rules); err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	o.closers = append(o.closers, file)
+	return file, nil
+}
+
+// spool makes a file for one of the command's streams. It stays: the caller reads it.
+func (o *outputs) spool(stream string) (*os.File, error) {
+	file, err := os.CreateTemp("", "sallyport-"+stream+"-*")
+	if err != nil {
+		return nil, fmt.Errorf("a file for the command's %s: %w", stream, err)
+	}
+	o.closers = append(o.closers, file)
+	return file, nil
+}
+
+// runResult is the object of run --json.
+type runResult struct {
+	Exit struct {
+		Code   int    `json:"code"`
+		Signal string `json:"signal"`
+	} `json:"exit"`
+	TimedOut   bool              `json:"timed_out"`
+	Violations []shell.Violation `json:"violations"`
+	Report     shell.Report      `json:"report"`
+	StdoutFile string            `json:"stdout_file"`
+	StderrFile string            `json:"stderr_file"`
+}
+
+// write writes everything that is known once the command has ended.
+func (o *outputs) write(report shell.Report, violations []shell.Violation, c shell.Completion) error {
+	var errs []error
+	if o.report != nil {
+		errs = append(errs, writeJSON(o.report, report))
+	}
+	if o.violations != nil {
+		for _, v := range violations {
+			errs = append(errs, writeJSON(o.violations, v))
+		}
+	}
+	if !o.json {
+		if o.violations == nil {
+			summarise(o.err, violations)
+		}
+		return errors.Join(errs...)
+	}
+	result := runResult{TimedOut: c.TimedOut, Violations: violations, Report: report,
+		StdoutFile: o.stdout.Name(), StderrFile: o.stderr.Name()}
+	if result.Violations == nil {
+		result.Violations = []shell.Violation{} // a reader iterates over it: [] and not null
+	}
+	result.Exit.Code, result.Exit.Signal = c.ExitCode, c.Signal
+	return errors.Join(append(errs, writeJSON(o.out, result))...)
+}
+
+// writeJSON writes one object on one line.
+func writeJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("write the JSON: %w", err)
+	}
+	return nil
+}
+
+// shownViolations is how many denials the summary prints: enough to act on, short enough to leave the command's own
+// last lines on the screen.
+const shownViolations = 10
+
+// summarise says after the command what was denied, why, and what would allow it.
+func summarise(w io.Writer, violations []shell.Violation) {
+	for i, v := range violations {
+		if i == shownViolations {
+			fmt.Fprintf(w, "sallyport: and %d more; --violations FILE lists them all\n", len(violations)-i)
+			return
+		}
+		times := ""
+		if v.Count > 1 {
+			times = fmt.Sprintf(" (%d times)", v.Count)
+		}
+		fmt.Fprintf(w, "sallyport: denied %s %s%s: %s\n", oneLine(v.Operation), oneLine(v.Target), times, oneLine(v.Rule))
+		if v.Remedy != "" {
+			fmt.Fprintf(w, "hint: %s\n", oneLine(v.Remedy))
+		}
+	}
+}
+
+// close closes the files; a full disk shows here at the latest.
+func (o *outputs) close() error {
+	var errs []error
+	for _, c := range o.closers {
+		errs = append(errs, c.Close())
+	}
+	o.closers = nil
+	return errors.Join(errs...)
+}
