@@ -1,0 +1,38 @@
+//go:build sallyport_layers
+
+package live
+
+import (
+	"os"
+	"strings"
+
+	"sallyport/shell"
+)
+
+// buildName is part of the report's name, and buildArms says which arms this build has.
+const (
+	buildName = "-layers"
+	buildArms = "only this layer up, nothing up, everything up"
+)
+
+func only(names ...string) func(shell.Options) shell.Options {
+	return func(o shell.Options) shell.Options { return shell.OnlyTheseLayersForTests(o, names...) }
+}
+
+// layerArms are the arms that need single layers: each set alone, the sets that do not help, and nothing at all.
+func (a attack) layerArms() []arm {
+	var arms []arm
+	for _, set := range a.alone {
+		arms = append(arms, arm{"only " + strings.Join(set, "+"), only(set...), refused})
+	}
+	usual := a.rootOnly && os.Getuid() != 0
+	for _, set := range a.notBy {
+		if !usual {
+			arms = append(arms, arm{"only " + strings.Join(set, "+"), only(set...), through})
+		}
+	}
+	if a.alike == "" && !usual {
+		arms = append(arms, arm{"nothing up", only(), through})
+	}
+	return arms
+}

@@ -1,0 +1,402 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() {
+	attackers["write-by-symlink"] = writeBySymlink
+	attackers["swap-directory-and-symlink"] = swapRace
+	attackers["write-outside"] = writeOutside
+	attackers["change-metadata"] = changeMetadata
+	attackers["read-denied"] = readDenied
+	attackers["change-protected-names"] = changeProtected
+	attackers["open-by-handle"] = openByHandle
+	attackers["make-device"] = makeDevice
+	attackers["use-leaked-directory"] = useLeaked
+	attackers["fill-tmp"] = fillTmp
+}
+
+// writeBySymlink writes to a directory outside through links that were there and links of its own making.
+func writeBySymlink(args []string) (finding, error) {
+	if err := need(args, 2); err != nil {
+		return finding{}, err
+	}
+	ws, outside := args[0], args[1]
+	own := filepath.Join(ws, "own")
+	if err := os.Symlink(outside, own); err != nil {
+		return finding{}, err
+	}
+	if err := os.Symlink("own", filepath.Join(ws, "chain")); err != nil {
+		return finding{}, err
+	}
+	var all []attempt
+	for _, name := range []string{"absolute", "relative", "own", "chain", "sub/../own", "../ws/own/../outside"} {
+		path := ws + "/" + name + "/" + "by-" + strings.ReplaceAll(name, "/", "_")
+		all = append(all, attempt{name, func() error { return writeInto(path) }})
+	}
+	all = append(all, attempt{"link to the file", func() error {
+		if err := os.Symlink(outside+"/secret", ws+"/file"); err != nil {
+			return err
+		}
+		return writeInto(ws + "/file")
+	}})
+	return every(all, fileRefusals...)
+}
+
+// swaps is how often the race swaps; each thread writes for as long as the other swaps.
+const swaps = 10_000
+
+// swapRace swaps a directory with a symbolic link to a directory outside on one thread, and writes below that name on
+// another, always by path.
+func swapRace(args []string) (finding, error) {
+	if err := need(args, 2); err != nil {
+		return finding{}, err
+	}
+	ws, outside := args[0], args[1]
+	dir, link := filepath.Join(ws, "d"), filepath.Join(ws, "l")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.Symlink(outside, link)); err != nil {
+		return finding{}, err
+	}
+	var done sync.WaitGroup
+	var swapErr error
+	stop := make(chan struct{})
+	done.Add(1)
+	go func() {
+		defer done.Done()
+		defer close(stop)
+		runtime.LockOSThread()
+		for range swaps {
+			if swapErr = unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE); swapErr != nil {
+				return
+			}
+			runtime.Gosched()
+		}
+	}()
+	writes, refusals, err := writeUntil(stop, filepath.Join(dir, "f"))
+	done.Wait()
+	if err = errors.Join(err, swapErr); err != nil {
+		return finding{}, err
+	}
+	if _, err := os.Lstat(filepath.Join(outside, "f")); err == nil {
+		return got("%d writes, %d refused, and a file outside", writes, refusals)
+	}
+	if writes == 0 {
+		return finding{}, errors.New("no write came about at all")
+	}
+	return finding{refused, fmt.Sprintf("%d swaps, %d writes inside, %d refused, none outside", swaps, writes, refusals)}, nil
+}
+
+// writeUntil writes a file by path, at least as often as the other thread swaps, until that one is done.
+func writeUntil(stop chan struct{}, path string) (writes, refusals int, err error) {
+	for stopped := false; !stopped || writes+refusals < swaps; {
+		select {
+		case <-stop:
+			stopped = true
+		default:
+		}
+		fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC|unix.O_CLOEXEC, 0o644)
+		switch err {
+		case nil:
+			_, err = unix.Write(fd, []byte("x"))
+			unix.Close(fd)
+			writes++
+		case unix.EROFS, unix.EACCES:
+			refusals++
+			err = nil
+		case unix.ENOENT, unix.EEXIST: // O_CREAT between two states
+			err = nil
+		}
+		if err != nil {
+			return writes, refusals, err
+		}
+	}
+	return writes, refusals, nil
+}
+
+// writeOutside tries every call that opens, makes, moves or removes a file, on a directory outside.
+func writeOutside(args []string) (finding, error) {
+	if err := need(args, 2); err != nil {
+		return finding{}, err
+	}
+	ws, out := args[0], args[1]
+	for _, n := range []string{"move", "link", "exchange"} {
+		if err := writeInto(filepath.Join(ws, n)); err != nil {
+			return finding{}, err
+		}
+	}
+	secret := out + "/secret"
+	opened := func(fd int, err error) error {
+		if err == nil {
+			unix.Close(fd)
+		}
+		return err
+	}
+	const create = unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC
+	at := unix.AT_FDCWD
+	return every([]attempt{
+		{"open", func() error { return opened(legacyOpen(secret, unix.O_WRONLY)) }},
+		{"creat", func() error { return opened(unix.Creat(out+"/creat", 0o644)) }},
+		{"openat", func() error { return opened(unix.Openat(at, out+"/openat", create, 0o644)) }},
+		{"openat2", func() error {
+			return opened(unix.Openat2(at, out+"/openat2", &unix.OpenHow{Flags: create, Mode: 0o644}))
+		}},
+		{"open with O_APPEND", func() error { return writeInto(secret) }},
+		{"/proc/self/root", func() error { return writeInto("/proc/self/root" + secret) }},
+		{"/proc/self/cwd", func() error { return writeInto("/proc/self/cwd/../outside/cwd") }},
+		{"O_TMPFILE", func() error { return opened(unix.Open(out, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)) }},
+		{"a read-only descriptor opened again", func() error { return reopen(secret) }},
+		{"truncate", func() error { return unix.Truncate(secret, 3) }},
+		{"mkdir", func() error { return unix.Mkdir(out+"/mkdir", 0o755) }},
+		{"symlink", func() error { return unix.Symlink("x", out+"/symlink") }},
+		{"mkfifo", func() error { return unix.Mkfifo(out+"/fifo", 0o644) }},
+		{"link into", func() error { return unix.Link(ws+"/link", out+"/link") }},
+		{"rename into", func() error { return unix.Rename(ws+"/move", out+"/move") }},
+		{"exchange", func() error { return unix.Renameat2(at, ws+"/exchange", at, secret, unix.RENAME_EXCHANGE) }},
+		{"rename out of", func() error { return unix.Rename(secret, ws+"/taken") }},
+		{"write through a hard link made now", func() error {
+			if err := unix.Link(ws+"/exchange", out+"/alias"); err != nil {
+				return err
+			}
+			return writeInto(out + "/alias")
+		}},
+		{"rmdir", func() error {
+			// In the open arm the directory was made above.
+			if err := unix.Rmdir(out + "/mkdir"); err != unix.ENOENT {
+				return err
+			}
+			return unix.EROFS // nothing was made, so there is nothing to remove
+		}},
+	}, fileRefusals...)
+}
+
+// legacyOpen uses open(2) where the architecture has it: a filter or ruleset that knows openat alone would miss it.
+func legacyOpen(path string, flags int) (int, error) {
+	if sysOpen < 0 {
+		return unix.Open(path, flags|unix.O_CLOEXEC, 0)
+	}
+	p, err := unix.BytePtrFromString(path)
+	if err != nil {
+		return -1, err
+	}
+	fd, _, errno := unix.Syscall(uintptr(sysOpen), uintptr(unsafe.Pointer(p)), uintptr(flags|unix.O_CLOEXEC), 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}
+
+// reopen opens a file for reading and then its descriptor for writing.
+func reopen(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// changeMetadata changes everything about a file but its contents.
+func changeMetadata(args []string) (finding, error) {
+	if err := need(args, 1); err != nil {
+		return finding{}, err
+	}
+	p := args[0]
+	return every([]attempt{
+		{"chmod", func() error { return unix.Chmod(p, 0o666) }},
+		{"chown", func() error { return unix.Chown(p, os.Getuid(), os.Getgid()) }},
+		{"utimensat", func() error {
+			return unix.UtimesNanoAt(unix.AT_FDCWD, p, []unix.Timespec{{Sec: 1}, {Sec: 1}}, 0)
+		}},
+		{"setxattr", func() error { return unix.Setxattr(p, "user.attack", []byte("x"), 0) }},
+		{"fchmod of a descriptor", func() error {
+			f, err := os.Open(p)
+			if err != nil {
+				return err
+			}
+			return errors.Join(f.Chmod(0o640), f.Close())
+		}},
+	}, fileRefusals...)
+}
+
+// readDenied reads a file that the policy denies, under its name and under every other that can be made for it.
+func readDenied(args []string) (finding, error) {
+	if err := need(args, 1); err != nil {
+		return finding{}, err
+	}
+	p := args[0]
+	dir := filepath.Dir(p)
+	read := func(path string) error {
+		b, err := os.ReadFile(path)
+		if err == nil && string(b) != secretText {
+			return fmt.Errorf("read %q", b)
+		}
+		return err
+	}
+	then := func(err error, path string) error {
+		if err != nil {
+			return err
+		}
+		return read(path)
+	}
+	return every([]attempt{
+		{"open", func() error { return read(p) }},
+		{"openat2", func() error {
+			fd, err := unix.Openat2(unix.AT_FDCWD, p, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC})
+			if err == nil {
+				unix.Close(fd)
+			}
+			return err
+		}},
+		{"/proc/self/root", func() error { return read("/proc/self/root" + p) }},
+		{"symlink", func() error { return then(os.Symlink(p, dir+"/symlink"), dir+"/symlink") }},
+		{"hard link", func() error { return then(os.Link(p, dir+"/hard"), dir+"/hard") }},
+		{"hard link by descriptor", func() error { return then(linkByDescriptor(p, dir+"/hard2"), dir+"/hard2") }},
+		{"chmod", func() error { return then(os.Chmod(p, 0o644), p) }},
+		{"directory renamed", func() error { return then(os.Rename(dir, dir+".moved"), filepath.Join(dir+".moved", filepath.Base(p))) }},
+		{"renamed", func() error {
+			// The directory has another name now, or still its own.
+			if _, err := os.Lstat(dir); err != nil {
+				dir += ".moved"
+			}
+			from := filepath.Join(dir, filepath.Base(p))
+			return then(os.Rename(from, dir+"/renamed"), dir+"/renamed")
+		}},
+	}, fileRefusals...)
+}
+
+// linkByDescriptor links an O_PATH descriptor, which needs no right to read the file.
+func linkByDescriptor(from, to string) error {
+	fd, err := unix.Open(from, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, to, unix.AT_SYMLINK_FOLLOW)
+}
+
+// changeProtected tries to change the files that it is given, in every way there is.
+func changeProtected(args []string) (finding, error) {
+	var all []attempt
+	here, err := os.Getwd()
+	if err != nil {
+		return finding{}, err
+	}
+	for _, p := range args {
+		p = strings.TrimPrefix(p, here+"/")
+		all = append(all,
+			attempt{"write " + p, func() error { return writeInto(p) }},
+			attempt{"truncate " + p, func() error { return os.Truncate(p, 0) }},
+			attempt{"chmod " + p, func() error { return os.Chmod(p, 0o755) }},
+			attempt{"replace " + p, func() error { return replace(p) }},
+			attempt{"exchange " + p, func() error { return exchange(p) }},
+			attempt{"remove " + p, func() error { return os.Remove(p) }},
+		)
+	}
+	return every(all, fileRefusals...)
+}
+
+// replace renames another file over p.
+func replace(p string) error {
+	tmp, err := os.CreateTemp(".", "replace")
+	if err != nil {
+		return err
+	}
+	return errors.Join(tmp.Close(), os.Rename(tmp.Name(), p))
+}
+
+func exchange(p string) error {
+	tmp, err := os.CreateTemp(".", "exchange")
+	if err != nil {
+		return err
+	}
+	return errors.Join(tmp.Close(), unix.Renameat2(unix.AT_FDCWD, tmp.Name(), unix.AT_FDCWD, p, unix.RENAME_EXCHANGE))
+}
+
+// openByHandle opens a file by its handle, which no mount can hide.
+func openByHandle(args []string) (finding, error) {
+	if err := need(args, 2); err != nil {
+		return finding{}, err
+	}
+	ws, secret := args[0], args[1]
+	handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, secret, 0)
+	if err != nil {
+		return judge("name_to_handle_at", err, unix.EPERM)
+	}
+	mount, err := unix.Open(ws, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return finding{}, err
+	}
+	fd, err := unix.OpenByHandleAt(mount, handle, unix.O_RDONLY|unix.O_CLOEXEC)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return judge("open_by_handle_at", err, unix.EPERM)
+}
+
+// makeDevice makes a node of a block device that does not exist, and of /dev/mem's number, without opening them.
+func makeDevice(args []string) (finding, error) {
+	if err := need(args, 1); err != nil {
+		return finding{}, err
+	}
+	return every([]attempt{
+		{"block", func() error { return unix.Mknod(args[0]+"/block", unix.S_IFBLK|0o600, int(unix.Mkdev(240, 7))) }},
+		{"character", func() error { return unix.Mknod(args[0]+"/char", unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1))) }},
+	}, unix.EPERM, unix.EACCES)
+}
+
+// useLeaked uses a directory descriptor of the host that nobody meant to hand over (CVE-2024-21626).
+func useLeaked(args []string) (finding, error) {
+	if err := need(args, 2); err != nil {
+		return finding{}, err
+	}
+	fd := atoi(args[0])
+	read := func(err error, path string) error {
+		if err != nil {
+			return err
+		}
+		_, err = os.ReadFile(path)
+		return err
+	}
+	return every([]attempt{
+		{"openat", func() error {
+			got, err := unix.Openat(fd, args[1], unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			if err == nil {
+				unix.Close(got)
+			}
+			return err
+		}},
+		{"/proc/self/fd", func() error { return read(nil, fmt.Sprintf("/proc/self/fd/%d/%s", fd, args[1])) }},
+		{"fchdir", func() error { return read(unix.Fchdir(fd), args[1]) }},
+	}, unix.EBADF, unix.ENOENT)
+}
+
+// fillTmp writes to /tmp until it is full, 8 MiB at most.
+func fillTmp(args []string) (finding, error) {
+	f, err := os.CreateTemp(args[0], "fill")
+	if err != nil {
+		return finding{}, err
+	}
+	defer os.Remove(f.Name())
+	block := make([]byte, 1<<20)
+	for range 8 {
+		if _, err := f.Write(block); err != nil {
+			return judge("write", err, syscall.ENOSPC)
+		}
+	}
+	return got("wrote 8 MiB")
+}

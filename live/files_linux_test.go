@@ -1,0 +1,249 @@
+package live
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"sallyport/policy"
+	"sallyport/shell"
+)
+
+// mountsCarried says why the mounts do not stand alone.
+const mountsCarried = "the new tree has no /proc of the host's: it needs one of its own, and that a pid namespace"
+
+var (
+	mountsAlone   = []string{"mounts", "proc", "namespaces"}
+	landlockAlone = []string{"landlock"}
+	seccompAlone  = []string{"seccomp"}
+	capsAlone     = []string{"capabilities"}
+)
+
+func workspaceAndOutside(f *field) []string { return []string{f.ws, f.outside} }
+
+// fileAttacks are the attacks on files outside of what may be written (R8, R34; process cases 1, 2, 13, 15-17).
+var fileAttacks = []attack{
+	{
+		name:    "write-by-symlink",
+		why:     "a link inside the workspace points out of it (case 1)",
+		alone:   [][]string{mountsAlone, landlockAlone},
+		carried: mountsCarried,
+		before: func(f *field) {
+			require.NoError(f.t, os.Symlink(f.outside, f.ws+"/absolute"))
+			require.NoError(f.t, os.Symlink("../outside", f.ws+"/relative"))
+			require.NoError(f.t, os.Mkdir(f.ws+"/sub", 0o755))
+		},
+		args:  workspaceAndOutside,
+		after: (*field).touched,
+	},
+	{
+		name:    "swap-directory-and-symlink",
+		why:     "a name is a directory when it is checked and a link out when it is used (case 2)",
+		alone:   [][]string{mountsAlone, landlockAlone},
+		carried: mountsCarried,
+		args:    workspaceAndOutside,
+		after:   (*field).touched,
+	},
+	{
+		name:    "write-outside",
+		why:     "every call that makes, opens, moves or removes must get the same answer (cases 16, 17)",
+		alone:   [][]string{mountsAlone, landlockAlone},
+		carried: mountsCarried,
+		args:    workspaceAndOutside,
+		after:   (*field).touched,
+	},
+	{
+		name:    "change-metadata",
+		why:     "Landlock does not look at chmod, chown, utimes and xattr (case 15)",
+		alone:   [][]string{mountsAlone},
+		carried: mountsCarried,
+		notBy:   [][]string{landlockAlone},
+		args:    func(f *field) []string { return []string{f.secret} },
+	},
+	{
+		name:     "open-by-handle",
+		why:      "a handle names the file itself, whatever the mounts show (case 16)",
+		alone:    [][]string{seccompAlone, capsAlone},
+		rootOnly: true,
+		args:     func(f *field) []string { return []string{f.ws, f.secret} },
+	},
+	{
+		name:     "make-device",
+		why:      "a node of its own gives the disk or the memory (case 16)",
+		alone:    [][]string{landlockAlone, capsAlone},
+		rootOnly: true,
+		args:     func(f *field) []string { return []string{f.ws} },
+	},
+	{
+		name:    "read-denied",
+		why:     "a denied file in a writable directory is read under another name (cases 3, 4)",
+		alone:   [][]string{append([]string{"capabilities"}, mountsAlone...)},
+		carried: mountsCarried + "; and root's capabilities read what has no mode bits at all",
+		before: func(f *field) {
+			f.write(f.ws+"/home/.aws/credentials", secretText)
+		},
+		policy: func(f *field) policy.Policy {
+			p := f.writable()
+			p.Filesystem.DenyRead = policy.Paths(f.ws + "/home/.aws/credentials")
+			return p
+		},
+		args: func(f *field) []string { return []string{f.ws + "/home/.aws/credentials"} },
+	},
+}
+
+// TestFileAttacks runs the table.
+func TestFileAttacks(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		for _, a := range fileAttacks {
+			a.test(t)
+		}
+	})
+}
+
+// mandatoryFiles gives a file for every mandatory name: the name itself, or one inside when it is a directory's.
+func mandatoryFiles(root string) []string {
+	var files []string
+	for _, m := range policy.Mandatories() {
+		name := filepath.Join(root, m.Name)
+		if m.Dir {
+			name = filepath.Join(name, "file")
+		}
+		files = append(files, name)
+	}
+	return files
+}
+
+// deepNames are any-depth names below the root, in other spellings, in nested repositories and in worktrees.
+func deepNames(root string) []string {
+	return []string{
+		root + "/vendor/sub/.git/hooks/pre-commit",
+		root + "/vendor/sub/.git/config",
+		root + "/a/b/c/d/e/f/.bashrc",
+		root + "/upper/.BASHRC",
+		root + "/upper/.GIT/Hooks/pre-push",
+		root + "/.git/modules/sub/.git/hooks/post-checkout",
+	}
+}
+
+// TestProtectedNames: what exists of the mandatory names stays as it is in a writable root, at any depth and in any
+// case, and so do the directories that lead to it (R49-R51, R55, R56; process cases 5, 6; conformance 36, 40, 42).
+func TestProtectedNames(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		attack{
+			name:    "change-protected-names",
+			why:     "what a program outside runs or obeys later",
+			alone:   [][]string{mountsAlone},
+			carried: mountsCarried,
+			before: func(f *field) {
+				for _, p := range append(mandatoryFiles(f.ws), deepNames(f.ws)...) {
+					f.write(p, "as it was\n")
+				}
+			},
+			args: func(f *field) []string { return append(mandatoryFiles(f.ws), deepNames(f.ws)...) },
+			after: func(f *field) string {
+				for _, p := range append(mandatoryFiles(f.ws), deepNames(f.ws)...) {
+					if b, err := os.ReadFile(p); err != nil || string(b) != "as it was\n" {
+						return p + " was changed"
+					}
+				}
+				return ""
+			},
+		}.test(t)
+	})
+}
+
+// TestProtectedParents: a directory on the way to a protected name can be neither renamed nor removed nor exchanged, so
+// that no tree of the attacker's comes to stand in its place, and a file beside it is as writable as ever.
+func TestProtectedParents(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		f := newField(t)
+		f.write(f.ws+"/vendor/sub/.git/hooks/pre-commit", "as it was\n")
+		f.write(f.ws+"/vendor/plain", "")
+		script := `for d in vendor vendor/sub vendor/sub/.git vendor/sub/.git/hooks; do
+			mv $d moved 2>/dev/null && echo moved $d
+			rm -rf $d 2>/dev/null && echo removed $d
+		done
+		echo x >vendor/plain && echo x >vendor/new && echo x >vendor/sub/new && echo control`
+		code, out := f.run(f.writable(), "sh", "-c", script)
+		require.Equal(t, 0, code)
+		require.Equal(t, "control\n", out)
+		b, err := os.ReadFile(f.ws + "/vendor/sub/.git/hooks/pre-commit")
+		require.NoError(t, err)
+		require.Equal(t, "as it was\n", string(b))
+	})
+}
+
+// TestAbsentNamesAreReportedAsNotCovered: a protected name that does not exist yet can still be made, the report says
+// so in as many words, and nothing of ours, no placeholder, is left on the host (process case 5, R51).
+func TestAbsentNamesAreReportedAsNotCovered(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		f := newField(t)
+		f.write(f.ws+"/.git/config", "")
+		box := open(t, f.writable(), shell.Options{})
+		existing, missing := box.Report().Layer("names that exist"), box.Report().Layer("names that do not exist yet")
+		require.Equal(t, shell.Enforced, existing.State)
+		require.Contains(t, existing.Evidence, "1 protected name")
+		require.Equal(t, shell.Absent, missing.State)
+		require.Contains(t, missing.Evidence, ".git/hooks")
+
+		before := tree(t, f.dir)
+		code, out := runIn(t, box, f.ws, "true")
+		require.Equal(t, 0, code, out)
+		require.Equal(t, before, tree(t, f.dir), "something was left on the host")
+	})
+}
+
+// tree lists everything below a directory.
+func tree(t *testing.T, dir string) []string {
+	t.Helper()
+	var all []string
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		all = append(all, d.Type().String()+" "+strings.TrimPrefix(path, dir))
+		return nil
+	}))
+	return all
+}
+
+// TestLeakedDescriptor: a directory handle that the host has open without O_CLOEXEC does not reach the command
+// (process case 14, CVE-2024-21626).
+func TestLeakedDescriptor(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		attack{
+			name:  "use-leaked-directory",
+			why:   "a handle to / opens everything, past every mount",
+			alone: [][]string{{"descriptors"}},
+			args: func(f *field) []string {
+				// Over the numbers that the attacker's runtime takes for itself.
+				fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+				require.NoError(f.t, err)
+				leak, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD, 200)
+				require.NoError(f.t, err)
+				require.NoError(f.t, unix.Close(fd))
+				f.t.Cleanup(func() { require.NoError(f.t, unix.Close(leak)) })
+				return []string{strconv.Itoa(leak), "etc/passwd"}
+			},
+		}.test(t)
+	})
+}
+
+// TestFullTmp: the command's /tmp has a size, and filling it hurts nobody (process case 41).
+func TestFullTmp(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		attack{
+			name:    "fill-tmp",
+			why:     "what is written to a private /tmp is memory of the host",
+			alone:   [][]string{mountsAlone},
+			carried: mountsCarried,
+			options: shell.Options{TmpBytes: 1 << 20},
+			args:    func(*field) []string { return []string{"/tmp"} },
+		}.test(t)
+	})
+}

@@ -1,0 +1,142 @@
+package live
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	namespacesAlone = []string{"namespaces"}
+	procAlone       = []string{"proc", "namespaces"}
+)
+
+const procCarried = "a /proc of its own shows one pid namespace, and only the owner of that may mount it"
+
+// standInPID starts a process for the attack and remembers it for the look from the host.
+func standInPID(f *field) []string {
+	pid := f.standIn()
+	f.write(f.dir+"/stand-in", strconv.Itoa(pid))
+	return []string{strconv.Itoa(pid)}
+}
+
+func standInEnded(f *field) string {
+	b, err := os.ReadFile(f.dir + "/stand-in")
+	require.NoError(f.t, err)
+	if ended(atoi(string(b))) {
+		return "the process outside has ended"
+	}
+	return ""
+}
+
+// processAttacks are the attacks on processes outside, on the first process of the jail, and on the kernel's files
+// (process cases 12, 13, 35; conformance 51).
+var processAttacks = []attack{
+	{
+		name:    "look-at-host-process",
+		why:     "/proc shows environments, memory and open files of every process of the same user (case 12)",
+		alone:   [][]string{procAlone},
+		carried: procCarried,
+		notBy:   [][]string{namespacesAlone},
+		args:    standInPID,
+	},
+	{
+		name:  "signal-host-process",
+		why:   "a process of the same user can be ended (conformance 51)",
+		alone: [][]string{namespacesAlone, landlockAlone},
+		args:  standInPID,
+		after: standInEnded,
+	},
+	{
+		name:  "trace-host-process",
+		why:   "a process of the same user can be read and steered",
+		alone: [][]string{namespacesAlone, seccompAlone},
+		args:  standInPID,
+	},
+	{
+		name:     "look-into-first-process",
+		why:      "its memory, root and files are the way out of the jail, also for uid 0 (cases 12, 13, CVE-2019-5736)",
+		alone:    [][]string{capsAlone},
+		rootOnly: true,
+	},
+	{
+		name:  "end-first-process",
+		why:   "a command's signal to PID 1 ended it and its report",
+		alone: [][]string{namespacesAlone},
+		alike: "without a pid namespace there is no PID 1 of ours to end; signal-host-process shows what a signal does then",
+	},
+	{
+		name:     "write-sysctl",
+		why:      "uid 0 without any capability could write core_pattern and so run a program on the host",
+		alone:    [][]string{procAlone, landlockAlone},
+		carried:  procCarried,
+		rootOnly: true,
+	},
+	{
+		name:     "write-sysfs",
+		why:      "devices and modules are set there, by uid alone",
+		alone:    [][]string{mountsAlone, landlockAlone},
+		carried:  mountsCarried,
+		rootOnly: true,
+	},
+	{
+		name:     "read-kernel-files",
+		why:      "kernel memory, key rings and other processes' timers are in /proc",
+		alone:    [][]string{append([]string{"capabilities"}, procAlone...)},
+		carried:  procCarried + "; and root's capabilities read what has no mode bits at all",
+		rootOnly: true,
+	},
+	{
+		name:    "inspect-first-process-threads",
+		why:     "rights are per thread: one that kept its own is the way out",
+		alone:   [][]string{{"capabilities", "no_new_privs"}},
+		carried: "the two are looked at together",
+	},
+	{
+		name:    "inspect-self",
+		why:     "what the command itself may (case 35)",
+		alone:   [][]string{{"capabilities", "no_new_privs", "seccomp"}},
+		carried: "the three are looked at together",
+	},
+}
+
+// TestProcessAttacks runs the table.
+func TestProcessAttacks(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		for _, a := range processAttacks {
+			a.test(t)
+		}
+	})
+}
+
+// setuidProgram is a copy of this binary that belongs to a stranger and has the set-user-id bit. Only root can make it.
+func setuidProgram() string { return filepath.Join(base, "setuid") }
+
+func makeSetuid() error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	p := setuidProgram()
+	return errors.Join(copyFile("/proc/self/exe", p), os.Chown(p, strangerID, strangerID), os.Chmod(p, 0o755|os.ModeSetuid))
+}
+
+// TestSetuidGainsNothing: set-user-id programs run as the caller. Whichever layer is up, a user namespace comes with
+// it, in which the stranger does not exist; no_new_privs and nosuid mounts say the same twice more.
+func TestSetuidGainsNothing(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		if _, err := os.Stat(setuidProgram()); err != nil {
+			skip(t, "only root can make a set-user-id program of another user")
+		}
+		attack{
+			name:    "gain-by-setuid",
+			why:     "sudo, su and mount run as root whoever starts them",
+			alone:   [][]string{{"no_new_privs"}, mountsAlone},
+			carried: mountsCarried,
+			args:    func(*field) []string { return []string{setuidProgram()} },
+		}.test(t)
+	})
+}
