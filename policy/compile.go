@@ -322,7 +322,7 @@ func (e *Entry) matches(p string) bool {
 }
 
 func (e *Entry) matchesBelow(base, p string) bool {
-	return len(p) > len(base) && within(p, base) && e.pattern.match(below(p, base)) >= 0
+	return within(p, base) && e.pattern.match(below(p, base)) >= 0
 }
 
 // Entries lists every compiled entry of the four lists, in the policy's order. Empty when the section is disabled.

@@ -69,6 +69,14 @@ func TestCanonicalisation(t *testing.T) {
 	real, err := r.Canonical("/w/loop/k")
 	require.NoError(t, err)
 	require.False(t, r.Read(real).Allowed, "access by another link")
+
+	// A pattern below a link holds under both names, and a command's own directory is not looked for on the host.
+	fs = tree{"/w": "", "/l": "/w", "/tmp": "/w", "/tmp/x": ""}
+	r = compile(t, Policy{Filesystem: Filesystem{DenyRead: Paths("/l/*.pem")}}, CompileOptions{Resolve: fs.resolve, Private: jail})
+	answers{"/w/a.pem": "!denyRead", "/l/a.pem": "!denyRead", "/l/a": "default"}.check(t, r.Read)
+	own, err := r.Canonical("/tmp/x/")
+	require.NoError(t, err)
+	require.Equal(t, "/tmp/x", own)
 }
 
 // R66: a link at an allowed path does not reopen what it leads to when that is denied.
@@ -128,6 +136,7 @@ func TestAbsent(t *testing.T) {
 	answers{"/w/no/a.x": "!default", "/nothing/here/x": "!denyWrite"}.check(t, r.Write)
 	require.Equal(t, []string{"allowRead[0] /l/gone", "allowWrite[0] /w/gone", "allowWrite[1] /w/no/*.x"}, r.Derived().AbsentOptional)
 	require.Empty(t, r.WritableRoots())
+	require.NotContains(t, r.Derived().Write.AllowOnly, "/w/gone")
 	e := r.Entries()[0]
 	require.Equal(t, Entry{List: "allowRead", Axis: AxisRead, Allow: true, Optional: true, Given: "/l/gone", Real: "/w/gone", Base: "/w/gone", Absent: true},
 		Entry{List: e.List, Index: e.Index, Axis: e.Axis, Allow: e.Allow, Optional: e.Optional, Given: e.Given, Real: e.Real, Base: e.Base, Glob: e.Glob, Absent: e.Absent})
@@ -150,9 +159,11 @@ func TestUnresolved(t *testing.T) {
 	_, err = r.Canonical("/root/x")
 	require.ErrorIs(t, err, iofs.ErrPermission)
 
-	odd := func(string) (string, error) { return "relative/../x", nil }
-	_, err = Policy{Filesystem: Filesystem{AllowRead: Paths("/w")}}.Compile(CompileOptions{Resolve: odd})
-	requireRefused(t, err, "filesystem.allowRead[0]", "", "not absolute and clean")
+	for _, answer := range []string{"relative/x", "/a/../x", "/a/", ""} {
+		odd := func(string) (string, error) { return answer, nil }
+		_, err = Policy{Filesystem: Filesystem{AllowRead: Paths("/w")}}.Compile(CompileOptions{Resolve: odd})
+		requireRefused(t, err, "filesystem.allowRead[0]", "", "not absolute and clean")
+	}
 	broken := errors.New("broken")
 	_, err = Policy{Network: Network{AllowUnixSockets: []string{"/s"}}}.Compile(CompileOptions{Resolve: func(string) (string, error) { return "", broken }})
 	require.ErrorIs(t, err, broken)

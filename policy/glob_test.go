@@ -27,6 +27,8 @@ func TestGlobTable(t *testing.T) {
 		"/w/[a-c]":        {"/w/a /w/b /w/c/d", "/w/d /w/-"},
 		"/w/[!a-c]":       {"/w/d /w/- /w/é", "/w/a /w/c"},
 		"/w/[^a-c]":       {"/w/d /w/^", "/w/b"},
+		"/w/x[!a]y":       {"/w/xby", "/w/x/y /w/xay"},
+		"/w/[\ufffd]":     {"/w/\ufffd", "/w/\xff"},
 		"/w/[-a]":         {"/w/- /w/a", "/w/b"},
 		"/w/[a-]":         {"/w/- /w/a", "/w/b"},
 		"/w/[]a]":         {"/w/] /w/a", "/w/b /w/[]a]"},

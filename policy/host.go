@@ -52,8 +52,8 @@ func parseHost(s string) (host, *fault) {
 	}
 	if inner, ok := strings.CutPrefix(s, "["); ok {
 		inner, closed := strings.CutSuffix(inner, "]")
-		if !closed || !strings.Contains(inner, ":") {
-			return host{}, &fault{reason: "brackets around something that is no IPv6 address"}
+		if !closed {
+			return host{}, &fault{reason: "a bracket that is not closed"}
 		}
 		return parseIPv6(inner)
 	}

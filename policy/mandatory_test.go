@@ -140,6 +140,10 @@ func TestAllowMandatory(t *testing.T) {
 	}.check(t, r.Write)
 	_, found := r.MandatoryAt("/w/.git", "hooks/pre-commit")
 	require.True(t, found)
+
+	// The directory that a pattern is below counts as a root, as does what the pattern matches.
+	r = compile(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/g/**/x")}}, CompileOptions{})
+	answers{"/g/.ssh/x": "!mandatory", "/g/x/.ssh/k": "!mandatory", "/g/a/.ssh/x": "allowWrite", "/g/x/a/.ssh/k": "allowWrite"}.check(t, r.Write)
 }
 
 // What a directory may not be renamed to, since its content would arrive under mandatory names unseen.

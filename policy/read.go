@@ -20,7 +20,7 @@ func (r *Rules) Read(path string) Decision {
 	}
 	key := r.key(p)
 	if dir, ok := r.privateAt(key); ok {
-		if device, ok := r.defaultWrite(key); ok && device.Path != dir.Path {
+		if device, ok := r.defaultWrite(key); ok {
 			return d.allow(device.rule())
 		}
 		return d.deny(dir.rule(), "where the host's "+show(dir.Path)+" is not to be seen: "+dir.Why,

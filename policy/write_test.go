@@ -65,6 +65,12 @@ func TestWritableRoots(t *testing.T) {
 		DenyWrite:  Paths("/q", "/n/no"), DenyRead: Paths("/s"),
 	}}, CompileOptions{})
 	require.Equal(t, []string{"/w", "/z", "/n"}, r.WritableRoots())
+	// What a pattern makes writable is not a root, whatever else names it.
+	p := Policy{Filesystem: Filesystem{AllowWrite: append(Paths("**/x", "/a/x/*"), PathEntry{Path: "/a/y/x", Optional: true})}}
+	require.Empty(t, compile(t, p, CompileOptions{Resolve: tree{"/": "", "/a": "", "/a/x": ""}.resolve}).WritableRoots())
+	// A root inside one that a cover hides is a root of its own.
+	p = Policy{Filesystem: Filesystem{AllowWrite: Paths("/s", "/s/ok"), DenyRead: Paths("/s"), AllowRead: Paths("/s/ok")}}
+	require.Equal(t, []string{"/s/ok"}, compile(t, p, CompileOptions{}).WritableRoots())
 	require.Equal(t, []string{"/"}, compile(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/w", "**")}}, CompileOptions{}).WritableRoots())
 	require.Empty(t, compile(t, Policy{}, CompileOptions{}).WritableRoots())
 }
@@ -140,6 +146,13 @@ func TestPrivateAndDenies(t *testing.T) {
 	}.check(t, r.Write)
 	d := r.Read("/tmp/x")
 	require.Equal(t, "tried to read /tmp/x, where the host's /tmp is not to be seen: a directory of the command's own", d.Reason)
+}
+
+// Naming the private directory itself brings the host's back.
+func TestPrivateLifted(t *testing.T) {
+	r := compile(t, Policy{Filesystem: Filesystem{AllowRead: Paths("/tmp"), AllowWrite: Paths("/dev/shm")}}, CompileOptions{Private: jail})
+	answers{"/tmp/x": "default", "/dev/shm/x": "default"}.check(t, r.Read)
+	answers{"/tmp/x": "!default", "/dev/shm/x": "allowWrite", "/dev/shm/.bashrc": "!mandatory"}.check(t, r.Write)
 }
 
 // A15: a pattern cannot be bound into a private directory, so it is refused and not dropped. A denied one is by name.
