@@ -180,7 +180,7 @@ func (r *Rules) compileEntry(e *Entry) error {
 	if !e.Glob {
 		return nil
 	}
-	if d, ok := r.privateHolding(e.Base); ok && e.Allow {
+	if d, ok := r.privateHolding(e.keys[0]); ok && e.Allow {
 		return &Error{Key: entryKey(*e), Value: e.Given,
 			Reason: "a pattern cannot bring the host's paths into " + d.Path + ", which every command has of its own", Hint: "name each directory"}
 	}
@@ -324,6 +324,9 @@ func (e *Entry) matches(p string) bool {
 func (e *Entry) matchesBelow(base, p string) bool {
 	return within(p, base) && e.pattern.match(below(p, base)) >= 0
 }
+
+// Policy gives a copy of the policy that was compiled.
+func (r *Rules) Policy() Policy { return r.policy.clone() }
 
 // Entries lists every compiled entry of the four lists, in the policy's order. Empty when the section is disabled.
 func (r *Rules) Entries() []Entry { return slices.Clone(r.entries) }

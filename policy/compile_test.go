@@ -207,6 +207,9 @@ func TestCompileCopies(t *testing.T) {
 	*p.Filesystem.MandatoryDenySearchDepth = 9
 	p.Filesystem.AllowMandatory[0], p.Network.AllowUnixSockets[0], p.Filesystem.GitSafeDirectories[0] = "x", "x", "x"
 	require.Equal(t, before, r.Derived())
+	require.Equal(t, full(), r.Policy())
+	r.Policy().Filesystem.DenyWrite[0].Path = "/"
+	require.Equal(t, full(), r.Policy())
 	require.Contains(t, r.Connect("bad.example.com", 1).Reason, "it is a test")
 	*before.MandatoryDeny.SearchDepth = 8
 	require.Equal(t, 3, *r.Derived().MandatoryDeny.SearchDepth)

@@ -89,6 +89,10 @@ func TestDeniedDomainWins(t *testing.T) {
 		"::ffff:169.254.169.254": "!deniedDomains", "64:ff9b::a9fe:a9fe": "!deniedDomains", "2002:a9fe:a9fe::1": "!deniedDomains",
 		"::169.254.169.254": "!deniedDomains", "64:ff9b::a00:1": "allowedDomains", "2001:db8::3|22": "!deniedDomains",
 	}.check(t, r)
+
+	// The loopback and the unspecified address of IPv6 carry none of IPv4.
+	r = network(t, Network{AllowedDomains: []string{"::1", "::", "::2"}, DeniedDomains: []string{"0.0.0.0/8"}})
+	hostCases{"::1": "allowedDomains", "::": "allowedDomains", "::2": "!deniedDomains"}.check(t, r)
 }
 
 // R43: the reason on record reaches the text, whichever spelling it was filed under.
@@ -188,7 +192,7 @@ func TestDomainEntriesRefused(t *testing.T) {
 	}
 	var e *Error
 	require.ErrorAs(t, Policy{Network: Network{AllowedDomains: []string{"https://example.com/x"}}}.Validate(), &e)
-	require.Equal(t, `write "example.com"`, e.Hint)
+	require.Equal(t, `write the host alone, as in "example.com"`, e.Hint)
 	require.ErrorAs(t, Policy{Network: Network{AllowedDomains: []string{"10.0.0.1/8"}}}.Validate(), &e)
 	require.Equal(t, "write 10.0.0.0/8", e.Hint)
 }

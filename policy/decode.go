@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -316,8 +315,8 @@ func decodeBool(key string, raw []byte) (bool, error) {
 }
 
 func decodeInt(key string, raw []byte) (int, error) {
-	n, err := strconv.ParseInt(string(raw), 10, 64)
-	if err != nil || n < 0 || n > math.MaxInt32 {
+	n, err := strconv.ParseUint(string(raw), 10, 31)
+	if err != nil {
 		return 0, wrongType(key, raw, "a whole number, zero or more")
 	}
 	return int(n), nil

@@ -46,7 +46,7 @@ func parseDomain(s string) (domain, *fault) {
 	if strings.Contains(s, "://") {
 		_, rest, _ := strings.Cut(s, "://")
 		rest, _, _ = strings.Cut(rest, "/")
-		return domain{}, &fault{"a URL where a host belongs", "write " + strconv.Quote(rest)}
+		return domain{}, &fault{"a URL where a host belongs", "write the host alone, as in " + strconv.Quote(rest)}
 	}
 	text, port, f := cutPort(s)
 	if f != nil {

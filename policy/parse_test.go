@@ -183,6 +183,8 @@ func TestPathsRefused(t *testing.T) {
 		{"*.pem", "not an absolute path", "**/*.pem"},
 		{"~", "~ is not expanded", "/home/you"},
 		{"~/.ssh", "~ is not expanded", "/home/you/.ssh"},
+		{"~bob/x", "~ is not expanded", "/home/you/x"},
+		{"../../x", "not an absolute path", "/work/x"},
 		{"/w/../etc", "not a canonical path", "write /etc"},
 		{"/w/..", "not a canonical path", "write /"},
 		{"/w/./x", "not a canonical path", "write /w/x"},

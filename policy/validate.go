@@ -192,11 +192,12 @@ func checkPath(key, p string) *Error {
 	case !utf8.ValidString(p):
 		return refuse("a path that is not valid UTF-8", "name a directory above it, or use ? for each odd byte")
 	case p[0] == '~':
-		return refuse("~ is not expanded in a policy", "write the home directory in full, as in /home/you"+strings.TrimPrefix(p, "~"))
+		_, rest, _ := strings.Cut(p, "/")
+		return refuse("~ is not expanded in a policy", "write the home directory in full, as in "+under("/home/you", rest))
 	case isWindowsPath(p):
 		return refuse("a Windows path; native Windows is not supported, WSL2 is", "inside WSL2 a drive is below /mnt, as in /mnt/c/work")
 	case p[0] != '/':
-		hint := "write the absolute path, as in /work/" + strings.TrimPrefix(path.Clean(p), "../")
+		hint := "write the absolute path, as in /work" + path.Clean("/"+p)
 		if strings.ContainsAny(p, "*?[") {
 			hint = "write **/" + p + " to match at any depth, or begin with a directory"
 		}

@@ -157,9 +157,11 @@ func TestPrivateLifted(t *testing.T) {
 
 // A15: a pattern cannot be bound into a private directory, so it is refused and not dropped. A denied one is by name.
 func TestPrivatePatterns(t *testing.T) {
-	for _, entry := range []string{"/tmp/build-*", "/tmp/w/**/x", "/dev/tty?"} {
-		_, err := Policy{Filesystem: Filesystem{AllowWrite: Paths("/w", entry)}}.Compile(CompileOptions{Private: jail})
-		requireRefused(t, err, "filesystem.allowWrite[1]", "", "a pattern cannot bring the host's paths into /")
+	for _, platform := range platforms {
+		for _, entry := range []string{"/tmp/build-*", "/tmp/w/**/x", "/dev/tty?"} {
+			_, err := Policy{Filesystem: Filesystem{AllowWrite: Paths("/w", entry)}}.Compile(CompileOptions{Private: jail, Platform: platform})
+			requireRefused(t, err, "filesystem.allowWrite[1]", "", "a pattern cannot bring the host's paths into /")
+		}
 	}
 	compile(t, Policy{Filesystem: Filesystem{DenyWrite: Paths("/tmp/build-*"), AllowRead: Paths("**/x")}}, CompileOptions{Private: jail})
 	for _, path := range []string{"tmp", "/", "/tmp/../x", ""} {
