@@ -21,9 +21,6 @@ func (p *jailPlan) launchError(err error) *Error {
 		e.Err = err
 	}
 	switch {
-	case errors.Is(err, os.ErrNotExist) && p.program != selfProgram:
-		e.Layer, e.Syscall = "", "execve"
-		e.Code, e.Detail = CodeDependencyMissing, "start Options.Helper "+p.program
 	case e.Errno == unix.EPERM, e.Errno == unix.EACCES, e.Errno == unix.ENOSPC, e.Errno == unix.EUSERS, e.Errno == unix.EINVAL:
 		e.Hints = namespaceHints()
 	case e.Errno == unix.EAGAIN:
@@ -39,6 +36,9 @@ func (p *jailPlan) setupError(f *jail.Failure) *Error {
 	}
 	e := &Error{Code: CodeFailed, Layer: f.Layer, Syscall: f.Syscall, Errno: f.Errno, Detail: f.Detail}
 	switch {
+	case f.Detail == "open "+p.program && p.program != selfProgram, f.Syscall == "execveat":
+		e.Code, e.Layer = CodeDependencyMissing, ""
+		e.Hints = []string{"Options.Helper must name a program that can be executed inside the jail and imports this package"}
 	case f.Layer == "landlock" && (f.Errno == unix.ENOSYS || f.Errno == unix.EOPNOTSUPP):
 		e.Code = CodeDependencyMissing
 		e.Hints = []string{"this kernel has no Landlock, or it is not in the lsm= list of the boot parameters"}

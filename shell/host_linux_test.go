@@ -148,3 +148,13 @@ func read(t testing.TB, path string) string {
 	require.NoError(t, err)
 	return string(text)
 }
+
+// readNames lists a directory of the host.
+func readNames(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}

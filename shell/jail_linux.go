@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"time"
@@ -20,7 +19,8 @@ import (
 // jailProcess is the host's side of one jail: the process, and the socket to it.
 type jailProcess struct {
 	pid     int
-	process *exec.Cmd
+	plan    *jailPlan
+	process *os.Process
 	sock    *os.File
 	trace   *os.File // what the first process wrote to its standard error: a crash, if anything
 	report  Report
@@ -72,45 +72,34 @@ func (p *jailPlan) launch() (*jailProcess, error) {
 		ours.Close()
 		return nil, err
 	}
-	cmd := &exec.Cmd{
-		Path:        p.program,
-		Args:        []string{jail.Marker},
-		Env:         []string{},
-		Dir:         "/",
-		Stderr:      trace,
-		ExtraFiles:  []*os.File{theirs, p.file},
-		SysProcAttr: p.attributes(),
-	}
-	if err := cmd.Start(); err != nil {
-		ours.Close()
-		trace.Close()
+	j := &jailProcess{plan: p, sock: ours, trace: trace}
+	j.pid, err = jail.Launch(p.setup, p.namespaces(), jail.Files{
+		Socket: int(theirs.Fd()), Plan: int(p.file.Fd()), Trace: int(trace.Fd()), Null: int(p.null.Fd()),
+	})
+	if err != nil {
+		j.release()
 		return nil, p.launchError(err)
 	}
-	return &jailProcess{pid: cmd.Process.Pid, process: cmd, sock: ours, trace: trace}, nil
+	if j.process, err = os.FindProcess(j.pid); err != nil { // cannot happen: it is our child, and not waited for
+		j.release()
+		return nil, &Error{Code: CodeFailed, Detail: "watch the jail's first process", Err: err}
+	}
+	return j, nil
 }
 
-// ambient are the capabilities that set-up needs. For a caller who is not root an exec drops what the new user
-// namespace gave, unless it is raised as ambient; stage one drops all of it.
-var ambient = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
-
-// attributes are the namespaces, with uid and gid mapped one to one. Setsid takes the jail away from the terminal.
-func (p *jailPlan) attributes() *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Setsid: true}
+// namespaces are the flags of clone for the layers of the plan.
+func (p *jailPlan) namespaces() uintptr {
 	if p.wire.Layers == 0 {
-		return attr
+		return 0
 	}
-	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
+	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
 	if p.wire.Layers.Has(jail.LayerNamespaces) {
-		attr.Cloneflags |= unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+		flags |= unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	}
 	if p.wire.Layers.Has(jail.LayerNetwork) && p.wire.Network == jail.NetworkNone {
-		attr.Cloneflags |= unix.CLONE_NEWNET
+		flags |= unix.CLONE_NEWNET
 	}
-	uid, gid := os.Geteuid(), os.Getegid()
-	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
-	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-	attr.AmbientCaps = ambient
-	return attr
+	return flags
 }
 
 // run has the jail start the command, and returns when its execve is done.
@@ -200,6 +189,9 @@ func (j *jailProcess) receive() (jail.Message, error) {
 	var m jail.Message
 	buf := make([]byte, 64<<10)
 	n, err := j.sock.Read(buf)
+	if failure, ok := j.plan.setup.ParseFailure(buf[:max(n, 0)]); ok {
+		return jail.Message{Failure: failure}, nil
+	}
 	if err == nil && n > 0 {
 		if err = json.Unmarshal(buf[:n], &m); err == nil {
 			return m, nil
@@ -229,16 +221,15 @@ func (j *jailProcess) lastWords() error {
 // wait waits until the command has ended and nothing of the jail is left.
 func (j *jailProcess) wait() (Completion, error) {
 	m, err := j.receive()
-	waitErr := j.process.Wait()
+	state, waitErr := j.process.Wait()
 	defer j.release()
 	if err != nil || m.Exited == nil {
 		done := Completion{ExitCode: -1, Failed: true}
 		done.setSignal(unix.SIGKILL)
-		var exit *exec.ExitError
-		if errors.As(waitErr, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() {
-			done.setSignal(exit.Sys().(syscall.WaitStatus).Signal())
+		if waitErr == nil && state.Sys().(syscall.WaitStatus).Signaled() {
+			done.setSignal(state.Sys().(syscall.WaitStatus).Signal())
 		}
-		return done, err
+		return done, errors.Join(err, waitErr)
 	}
 	done := completion(m.Exited)
 	j.breaches = j.cgroup.breaches()
@@ -284,13 +275,13 @@ func (c *Completion) setSignal(s syscall.Signal) {
 
 // kill ends the jail: the kernel kills the whole PID namespace with its first process.
 func (j *jailProcess) kill() {
-	_ = j.process.Process.Kill() // it may have ended already
+	_ = j.process.Kill() // it may have ended already
 }
 
 // discard ends a jail whose command never ran, and waits until it is gone.
 func (j *jailProcess) discard() {
 	j.kill()
-	_ = j.process.Wait() // "signal: killed", as wanted
+	_, _ = j.process.Wait() // killed, as wanted
 	j.release()
 }
 

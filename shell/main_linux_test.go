@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -58,8 +59,21 @@ func open(t testing.TB, p policy.Policy, o shell.Options) *shell.Sandbox {
 	}
 	box, err := shell.Open(t.Context(), p, o)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, box.Close()) })
+	t.Cleanup(func() { closeSoon(t, box) })
 	return box
+}
+
+// closeSoon closes a sandbox; one that cannot be closed must not hold up all tests.
+func closeSoon(t testing.TB, box *shell.Sandbox) {
+	t.Helper()
+	closed := make(chan error, 1)
+	go func() { closed <- box.Close() }()
+	select {
+	case err := <-closed:
+		require.NoError(t, err)
+	case <-time.After(10 * time.Second):
+		t.Error("Close does not return")
+	}
 }
 
 // writable is a policy under which dirs can be written.

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +28,9 @@ const defaultTmpBytes = 512 << 20
 type jailPlan struct {
 	program     string
 	wire        jail.Plan
+	setup       *jail.Setup
 	file        *os.File // wire as sealed JSON
+	null        *os.File // /dev/null
 	limits      Limits
 	controllers []controller // cgroup hierarchies that hold limits
 	sources     []source     // what the mounts were planned from
@@ -74,15 +77,33 @@ func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, o Optio
 	plan.wire.Root, plan.wire.Points, plan.wire.Ops = m.root, m.rootPoints, m.finished
 	plan.names, plan.sources = m.names, m.sources
 	plan.count()
-	body, err := json.Marshal(plan.wire)
-	if err != nil {
-		return nil, &Error{Code: CodeFailed, Detail: "write the plan of the jail", Err: err}
-	}
-	plan.file, err = memfd("sallyport-plan", body)
-	return plan, err
+	return plan, plan.seal()
 }
 
-func (p *jailPlan) close() { _ = p.file.Close() } // a memfd: nothing is lost
+// seal makes everything that is the same for every jail.
+func (p *jailPlan) seal() error {
+	body, err := json.Marshal(p.wire)
+	if err != nil {
+		return &Error{Code: CodeFailed, Detail: "write the plan of the jail", Err: err}
+	}
+	if p.setup, err = jail.NewSetup(&p.wire, p.program, os.Geteuid(), os.Getegid()); err != nil {
+		var f *jail.Failure
+		if errors.As(err, &f) {
+			return p.setupError(f)
+		}
+		return &Error{Code: CodeFailed, Detail: "plan the set-up of the jail", Err: err}
+	}
+	if p.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+		return systemError("open", err, "open "+os.DevNull)
+	}
+	if p.file, err = memfd("sallyport-plan", body); err != nil {
+		p.null.Close()
+		return err
+	}
+	return nil
+}
+
+func (p *jailPlan) close() { closeAll([]*os.File{p.file, p.null}) }
 
 func (p *jailPlan) count() {
 	for _, op := range p.wire.Ops {
@@ -236,20 +257,21 @@ func (m *mountPlanner) plan(ctx context.Context, helper string) error {
 }
 
 func (m *mountPlanner) add(kind jail.Kind, path string) {
-	m.ops = append(m.ops, jail.Op{Kind: kind, Path: []byte(path)})
+	info, err := os.Lstat(path)
+	m.ops = append(m.ops, jail.Op{Kind: kind, Path: []byte(path), Dir: err == nil && info.IsDir()})
 }
 
 // addPrivate adds the private directories that the host has a place for.
 func (m *mountPlanner) addPrivate() {
 	m.add(jail.Proc, "/proc")
 	m.add(jail.Dev, "/dev")
-	m.ops = append(m.ops, jail.Op{Kind: jail.Tmp, Path: []byte("/dev/shm"), Bytes: m.tmpBytes})
+	m.ops = append(m.ops, jail.Op{Kind: jail.Tmp, Path: []byte("/dev/shm"), Dir: true, Bytes: m.tmpBytes})
 	if m.disabled {
 		return // without file rules the host's /tmp is as visible as the rest
 	}
 	for _, dir := range []string{"/tmp", "/var/tmp"} {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-			m.ops = append(m.ops, jail.Op{Kind: jail.Tmp, Path: []byte(dir), Bytes: m.tmpBytes})
+			m.ops = append(m.ops, jail.Op{Kind: jail.Tmp, Path: []byte(dir), Dir: true, Bytes: m.tmpBytes})
 		}
 	}
 }

@@ -9,23 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// init takes the process over when it was started as the first process of a jail, and does nothing otherwise.
+// init takes the process over when it is the first process of a jail, and does nothing otherwise.
 func init() {
-	if len(os.Args) == 0 || (os.Args[0] != Marker && os.Args[0] != Marker2) {
+	if len(os.Args) == 0 || os.Args[0] != Marker {
 		return
 	}
 	if kind, err := unix.GetsockoptInt(SocketFD, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_SEQPACKET {
 		return
 	}
-	// Capabilities, no_new_privs, Landlock and seccomp are per thread: everything is done on this one, for life.
+	// The seccomp filter is for one thread: everything is done on this one, for life.
 	runtime.LockOSThread()
-	var err error
-	if os.Args[0] == Marker {
-		err = stageOne()
-	} else {
-		err = stageTwo()
-	}
-	if err != nil {
+	if err := confinedLife(); err != nil {
 		_ = send(Message{Failure: asFailure(err)}) // the host may be gone: then nobody is left to tell
 	}
 	os.Exit(1)

@@ -60,113 +60,83 @@ func landlockABI() (int, error) {
 // restrictWithLandlock allows reading everywhere the mounts show and writing below the writable trees, the private
 // directories and the device nodes, and nothing else. What is denied inside an allowed tree is the mounts' affair:
 // Landlock can only allow.
-func restrictWithLandlock(plan *Plan, exe int) error {
+func (b *builder) restrictWithLandlock(plan *Plan, exe reg) {
+	b.layer = landlockLayer
 	abi, err := landlockABI()
 	if err != nil {
-		return err
+		b.err = err
+		return
 	}
 	rights := landlockRights(abi)
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: rights, Scoped: landlockScopes(abi)}
+	attr := &unix.LandlockRulesetAttr{Handled_access_fs: rights, Scoped: landlockScopes(abi)}
 	// The size tells an older kernel which fields are meant; the fields it does not know are zero.
 	size := unsafe.Offsetof(attr.Handled_access_net)
 	if attr.Scoped != 0 {
 		size = unsafe.Offsetof(attr.Quiet_access_fs)
 	}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
-	if errno != 0 {
-		return fail(landlockLayer, "landlock_create_ruleset", errno, "make a ruleset")
+	ruleset := b.get("make a ruleset", "landlock_create_ruleset", unix.SYS_LANDLOCK_CREATE_RULESET, unsafe.Pointer(attr), size, 0)
+	// The program's own file may lie outside of what the jail shows.
+	b.landlockRule(ruleset, exe, (unix.LANDLOCK_ACCESS_FS_EXECUTE|unix.LANDLOCK_ACCESS_FS_READ_FILE)&rights, "the program's own file")
+	for _, g := range landlockGrants(plan) {
+		allowed := g.rights & rights
+		if !g.dir {
+			allowed &= llOnFile
+		}
+		// A right on what does not exist is no right.
+		b.optional(func() reg {
+			return b.get("open "+g.path, "openat", unix.SYS_OPENAT, atCWD, g.path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+		}, func(fd reg) {
+			b.landlockRule(ruleset, fd, allowed, g.path)
+			b.close(fd)
+		})
 	}
-	ruleset := int(fd)
-	defer unix.Close(ruleset)
-	if err := addLandlockRules(plan, ruleset, exe, rights); err != nil {
-		return err
-	}
-	_, _, errno = unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0)
-	if errno != 0 {
-		return fail(landlockLayer, "landlock_restrict_self", errno, "enforce the ruleset")
-	}
-	return nil
+	b.do("enforce the ruleset", "landlock_restrict_self", unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0)
+	b.close(ruleset)
 }
 
-func addLandlockRules(plan *Plan, ruleset, exe int, rights uint64) error {
-	add := func(path string, want uint64) error {
-		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-		if err == unix.ENOENT {
-			return nil // a right on what does not exist is no right
-		}
-		if err != nil {
-			return fail(landlockLayer, "open", err, "open "+path)
-		}
-		defer unix.Close(fd)
-		return addLandlockRule(ruleset, fd, want&rights, path)
-	}
-	// The second stage's own file may lie outside of what the jail shows.
-	if err := addLandlockRule(ruleset, exe, (unix.LANDLOCK_ACCESS_FS_EXECUTE|unix.LANDLOCK_ACCESS_FS_READ_FILE)&rights, "the program's own file"); err != nil {
-		return err
-	}
-	root := uint64(llRead)
+// grant is what Landlock allows at one path and below.
+type grant struct {
+	path   string
+	dir    bool
+	rights uint64
+}
+
+func landlockGrants(plan *Plan) []grant {
+	root := grant{"/", true, llRead}
 	if plan.Root == RootWritable {
-		root = llWritable
+		root.rights = llWritable
 	}
-	if err := add("/", root); err != nil {
-		return err
-	}
-	// PID 1 removes them when the host was killed. The command has no writable way to them: the mounts are read-only.
+	grants := []grant{root}
+	// PID 1 removes cgroups when the host was killed. The command has no writable way to them: the mounts are read-only.
 	for _, parent := range plan.CgroupParents {
-		if err := add(string(parent), unix.LANDLOCK_ACCESS_FS_REMOVE_DIR); err != nil {
-			return err
-		}
+		grants = append(grants, grant{string(parent), true, unix.LANDLOCK_ACCESS_FS_REMOVE_DIR})
 	}
 	for _, op := range plan.Ops {
-		var err error
 		switch op.Kind {
 		case Writable, Tmp:
-			err = add(string(op.Path), llWritable)
+			grants = append(grants, grant{string(op.Path), op.Dir, llWritable})
 		case Dev:
-			err = add(string(op.Path), llDevice)
-		}
-		if err != nil {
-			return err
+			grants = append(grants, grant{string(op.Path), true, llDevice})
 		}
 	}
-	return nil
+	return grants
 }
 
-func addLandlockRule(ruleset, fd int, rights uint64, path string) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return fail(landlockLayer, "fstat", err, "look at "+path)
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		rights &= llOnFile
-	}
-	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
-		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
-	if errno != 0 {
-		return fail(landlockLayer, "landlock_add_rule", errno, "allow "+path)
-	}
-	return nil
+// landlockRule allows rights at an opened path. The descriptor goes into the rule when it is known.
+func (b *builder) landlockRule(ruleset, fd reg, rights uint64, path string) {
+	rule := &unix.LandlockPathBeneathAttr{Allowed_access: rights}
+	b.do("allow "+path, "fcntl(F_DUPFD)", unix.SYS_FCNTL, fd, unix.F_DUPFD_CLOEXEC, aside)
+	b.calls[len(b.calls)-1].into = &rule.Parent_fd
+	b.do("allow "+path, "landlock_add_rule", unix.SYS_LANDLOCK_ADD_RULE, ruleset, unix.LANDLOCK_RULE_PATH_BENEATH, unsafe.Pointer(rule), 0)
 }
 
-// landlockProbe makes a file system that is attached nowhere and that stage two inherits, for probeLandlock. Without
-// the layer there is none: -1.
-func landlockProbe(plan *Plan) (int, error) {
-	if !plan.Layers.Has(LayerLandlock) {
-		return -1, nil
-	}
-	fs, err := newTmpfs(tmpfsOptions{mode: "0700", bytes: 64 << 10}, 0)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(fs)
-	// Not over a number that the runtime uses, and without O_CLOEXEC.
-	probe, err := unix.FcntlInt(uintptr(fs), unix.F_DUPFD, firstFree)
-	return probe, fail(landlockLayer, "fcntl(F_DUPFD)", err, "keep the probe")
+// makeProbe makes a file system that is attached nowhere and that the first process inherits, for probeLandlock.
+func (b *builder) makeProbe() {
+	b.layer = landlockLayer
+	fs := b.newTmpfs("0700", 64<<10, 0)
+	b.do("keep the probe", "dup3", unix.SYS_DUP3, fs, ProbeFD, 0)
+	b.close(fs)
 }
-
-// firstFree is above the numbers that the host hands over.
-const firstFree = PlanFD + 1
 
 // probeLandlock reports whether Landlock refuses what no rule of this jail allows: making a file in a file system that
 // is attached nowhere. Only Landlock can be the cause of EACCES there: the file system is writable and ours.

@@ -1,13 +1,10 @@
 package jail
 
-// Marker and Marker2 are argv[0] of the two stages. Together with a SEQPACKET socket on descriptor 3 they are a guard
-// against accidents, not authentication: whoever can start this program with them can also start anything else.
-const (
-	Marker  = "sallyport-jail"
-	Marker2 = "sallyport-jail-2"
-)
+// Marker is argv[0] of the first process. Together with a SEQPACKET socket on descriptor 3 it is a guard against
+// accidents, not authentication: whoever can start this program with them can also start anything else.
+const Marker = "sallyport-jail"
 
-// Descriptors that the host hands to stage one, and stage one to stage two.
+// Descriptors of the first process.
 const (
 	SocketFD = 3 // SOCK_SEQPACKET to the host
 	PlanFD   = 4 // memfd with the plan as JSON, sealed
@@ -73,6 +70,8 @@ const (
 type Op struct {
 	Kind Kind
 	Path []byte
+	// Dir says whether the target is a directory. When that has changed by the time it is mounted, the set-up fails.
+	Dir bool
 	// Points are the mount points to make inside a Cover, Dev or Tmp for deeper Ops.
 	Points []Point
 	// Bytes is the size limit of a Tmp.

@@ -7,9 +7,8 @@ import (
 // namespaces are the links of /proc/self/ns that a jail has of its own.
 var namespaces = []string{"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"}
 
-// readBack asks the kernel what is in force for the thread that will fork the command. probe is a file system that no
-// Landlock rule allows, or -1.
-func readBack(plan *Plan, probe int) (*Ready, error) {
+// readBack asks the kernel what is in force for the thread that will fork the command.
+func readBack(plan *Plan) (*Ready, error) {
 	r := &Ready{Namespaces: map[string]string{}, Status: map[string]string{}}
 	fields, err := statusFields("/proc/thread-self/status")
 	if err != nil {
@@ -26,7 +25,7 @@ func readBack(plan *Plan, probe int) (*Ready, error) {
 		r.Namespaces[ns] = link
 	}
 	if plan.Layers.Has(LayerLandlock) {
-		if err := readBackLandlock(r, probe); err != nil {
+		if err := readBackLandlock(r); err != nil {
 			return nil, err
 		}
 	}
@@ -51,13 +50,13 @@ func readBack(plan *Plan, probe int) (*Ready, error) {
 	return r, fail("report", "getdents", err, "list the descriptors")
 }
 
-func readBackLandlock(r *Ready, probe int) error {
+func readBackLandlock(r *Ready) error {
 	var err error
 	if r.Landlock, err = landlockABI(); err != nil {
 		return err
 	}
-	r.LandlockRefused, err = probeLandlock(probe)
-	unix.Close(probe)
+	r.LandlockRefused, err = probeLandlock(ProbeFD)
+	unix.Close(ProbeFD)
 	return err
 }
 

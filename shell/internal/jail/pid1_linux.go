@@ -2,14 +2,13 @@ package jail
 
 import (
 	"os"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// stageTwo is PID 1 of the jail. It returns only when something failed before a command was started.
-func stageTwo() error {
+// confinedLife is PID 1 of the jail. It returns only when something failed before a command was started.
+func confinedLife() error {
 	// Nobody in the jail may look into PID 1 or trace it, with the same uid or as uid 0.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fail("dumpable", "prctl(PR_SET_DUMPABLE)", err, "make the first process undumpable")
@@ -28,7 +27,7 @@ func stageTwo() error {
 			return err
 		}
 	}
-	ready, err := readBack(plan, probeDescriptor())
+	ready, err := readBack(plan)
 	if err != nil {
 		return err
 	}
@@ -36,18 +35,6 @@ func stageTwo() error {
 		return err
 	}
 	return serve(plan)
-}
-
-// probeDescriptor is the descriptor of the file system for probes, which stage one names in the second argument.
-func probeDescriptor() int {
-	if len(os.Args) < 2 {
-		return -1
-	}
-	fd, err := strconv.Atoi(os.Args[1])
-	if err != nil {
-		return -1
-	}
-	return fd
 }
 
 // serve waits for the command, starts it, and reaps until it ends. It ends the process itself.

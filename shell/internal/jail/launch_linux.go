@@ -1,0 +1,124 @@
+package jail
+
+import (
+	"encoding/binary"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The three hooks that package syscall uses around a fork. The runtime keeps them available to other packages by this
+// name (see the comments in runtime/proc.go). Why not os/exec: it can only exec right after the fork, so the layers
+// would have to be put up by one start of the program and the confined life by a second, and the initialisation of a
+// large host program would be paid twice for every command.
+//
+//go:linkname runtimeBeforeFork syscall.runtime_BeforeFork
+func runtimeBeforeFork()
+
+//go:linkname runtimeAfterFork syscall.runtime_AfterFork
+func runtimeAfterFork()
+
+//go:linkname runtimeAfterForkInChild syscall.runtime_AfterForkInChild
+func runtimeAfterForkInChild()
+
+// Files are what a new jail is given.
+type Files struct{ Socket, Plan, Trace, Null int }
+
+// failureMark begins the packet by which the new process says which call failed; every other packet is JSON.
+const failureMark = 0x53505346
+
+// failurePacket is that packet: the mark, the index of the call, and the errno, four bytes each.
+type failurePacket [3]uint32
+
+// Launch makes a new process in new namespaces (CLONE_* flags) and runs the set-up in it. It returns its pid as soon as
+// it exists; how the set-up goes is told over the socket.
+func Launch(s *Setup, flags uintptr, files Files) (int, error) {
+	regs := make([]uintptr, s.regs+1)
+	for r, fd := range map[reg]int{regSocket: files.Socket, regPlan: files.Plan, regTrace: files.Trace, regNull: files.Null} {
+		regs[r] = uintptr(fd)
+	}
+	packet := &failurePacket{failureMark}
+	syscall.ForkLock.Lock()
+	pid, errno := fork(s.calls, regs, flags|uintptr(unix.SIGCHLD), packet)
+	syscall.ForkLock.Unlock()
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(pid), nil
+}
+
+// ParseFailure reads a packet that Launch's new process sent instead of JSON.
+func (s *Setup) ParseFailure(packet []byte) (*Failure, bool) {
+	if len(packet) != 12 || binary.NativeEndian.Uint32(packet) != failureMark {
+		return nil, false
+	}
+	index, errno := binary.NativeEndian.Uint32(packet[4:]), binary.NativeEndian.Uint32(packet[8:])
+	return s.Failure(int(index), syscall.Errno(errno)), true
+}
+
+// fork makes the process. In the child nothing may allocate, grow the stack or be instrumented: it is a copy of one
+// thread of a program with many, whose locks may be held by threads that do not exist here.
+//
+//go:noinline
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func fork(calls []call, regs []uintptr, flags uintptr, packet *failurePacket) (uintptr, syscall.Errno) {
+	runtimeBeforeFork()
+	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, flags, 0, 0, 0, 0, 0)
+	if errno != 0 || pid != 0 {
+		runtimeAfterFork()
+		return pid, errno
+	}
+	runtimeAfterForkInChild()
+	perform(calls, regs, packet)
+	for {
+		syscall.RawSyscall6(syscall.SYS_EXIT_GROUP, 1, 0, 0, 0, 0, 0)
+	}
+}
+
+// perform runs the calls. It returns when one failed, having told the host.
+//
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func perform(calls []call, regs []uintptr, packet *failurePacket) {
+	for i := 0; i < len(calls); i++ {
+		c := &calls[i]
+		for a, r := range c.from {
+			if r != 0 {
+				c.args[a] = regs[r]
+			}
+		}
+		result, errno := attempt(c)
+		if errno != 0 {
+			if errno == c.ignored {
+				i += c.skip
+				continue
+			}
+			packet[1], packet[2] = uint32(i), uint32(errno)
+			syscall.RawSyscall6(syscall.SYS_WRITE, regs[regSocket], uintptr(unsafe.Pointer(packet)), unsafe.Sizeof(*packet), 0, 0, 0)
+			return
+		}
+		if c.save != 0 {
+			regs[c.save] = result
+		}
+		if c.into != nil {
+			*c.into = int32(result)
+		}
+	}
+}
+
+//go:norace
+//go:nosplit
+//go:nocheckptr
+func attempt(c *call) (uintptr, syscall.Errno) {
+	for tries := 0; ; tries++ {
+		r, _, errno := syscall.RawSyscall6(c.nr, c.args[0], c.args[1], c.args[2], c.args[3], c.args[4], c.args[5])
+		if (errno == syscall.EINTR || errno == syscall.EAGAIN) && tries < retries {
+			continue
+		}
+		return r, errno
+	}
+}
