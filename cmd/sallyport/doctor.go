@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"sallyport/compartment"
+	"sallyport/internal/terminal"
 	"sallyport/policy"
 	"sallyport/shell"
 )
@@ -201,7 +203,7 @@ func (t *table) entry(state, name, evidence string) {
 		t.WriteString(head + "\n")
 		head = indent
 	}
-	for _, line := range wrap(oneLine(evidence), width-len(indent)-1) {
+	for _, line := range terminal.Wrap(compartment.Escape(evidence), width-len(indent)-1) {
 		t.WriteString(strings.TrimRight(head+" "+line, " ") + "\n")
 		head = indent
 	}

@@ -207,7 +207,7 @@ func outcomeText(o compartment.Outcome) string {
 	} else if o.Value.Text != "" {
 		what += ": " + o.Value.Text
 	}
-	fmt.Fprintf(&b, "sallyport: %s\n", oneLine(what))
+	fmt.Fprintf(&b, "sallyport: %s\n", compartment.Escape(what))
 	if w := o.Where; w != nil {
 		fmt.Fprintf(&b, "  line %d, column %d\n", w.Line, w.Column)
 		if w.Source != "" {
@@ -215,7 +215,7 @@ func outcomeText(o compartment.Outcome) string {
 		}
 	}
 	if o.Next != "" {
-		fmt.Fprintf(&b, "hint: %s\n", oneLine(o.Next))
+		fmt.Fprintf(&b, "hint: %s\n", compartment.Escape(o.Next))
 	}
 	return b.String()
 }

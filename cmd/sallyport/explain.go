@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"sallyport/compartment"
 	"sallyport/policy"
 )
 
@@ -134,7 +135,7 @@ func (a answer) text(notes []string) string {
 		verdict = "allowed"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %s\n", a.Operation, oneLine(a.Target), verdict)
+	fmt.Fprintf(&b, "%s %s: %s\n", a.Operation, compartment.Escape(a.Target), verdict)
 	rule := a.List
 	if a.Entry != "" {
 		rule = strings.TrimSpace(rule + " " + strconv.Quote(a.Entry))
@@ -143,11 +144,11 @@ func (a answer) text(notes []string) string {
 		{"rule", rule}, {"why", a.Why}, {"reason", a.Reason}, {"to change", a.Remedy},
 	} {
 		if line.text != "" {
-			fmt.Fprintf(&b, "  %-10s %s\n", line.label+":", oneLine(line.text))
+			fmt.Fprintf(&b, "  %-10s %s\n", line.label+":", compartment.Escape(line.text))
 		}
 	}
 	for _, n := range notes {
-		fmt.Fprintf(&b, "  %-10s %s\n", "note:", oneLine(n))
+		fmt.Fprintf(&b, "  %-10s %s\n", "note:", compartment.Escape(n))
 	}
 	return b.String()
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"sallyport/compartment"
+	"sallyport/internal/terminal"
 	"sallyport/policy"
 )
 
@@ -32,7 +34,7 @@ const labelWidth = 10
 
 // row adds one label with its text.
 func (t *table) row(label, text string) {
-	for i, line := range wrap(oneLine(text), width-labelWidth-1) {
+	for i, line := range terminal.Wrap(compartment.Escape(text), width-labelWidth-1) {
 		if i > 0 {
 			label = ""
 		}
@@ -47,32 +49,8 @@ func (t *table) list(label, heading string, values []string) {
 	}
 	t.row(label, heading)
 	for _, v := range values { // not wrapped: somebody copies it
-		fmt.Fprintf(t, "%-*s   %s\n", labelWidth, "", oneLine(v))
+		fmt.Fprintf(t, "%-*s   %s\n", labelWidth, "", compartment.Escape(v))
 	}
-}
-
-// wrap breaks a text at spaces, and a word that is longer than a line where the line ends.
-func wrap(text string, columns int) []string {
-	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
-	columns -= len(indent)
-	var lines []string
-	var line []rune
-	for _, field := range strings.Fields(text) {
-		word := []rune(field)
-		if len(line) > 0 && len(line)+1+len(word) > columns {
-			lines = append(lines, indent+string(line))
-			line = nil
-		}
-		if len(line) > 0 {
-			line = append(line, ' ')
-		}
-		line = append(line, word...)
-		for len(line) > columns {
-			lines = append(lines, indent+string(line[:columns]))
-			line = line[columns:]
-		}
-	}
-	return append(lines, indent+string(line))
 }
 
 // derivedText is the rules in force for people.

@@ -8,8 +8,8 @@ import (
 // topHelp is the list of commands.
 func topHelp() string {
 	var b strings.Builder
-	b.WriteString(`sallyport runs code that is not trusted. The kernel, or a JavaScript compartment,
-decides what it can reach.
+	b.WriteString(`sallyport runs code that is not trusted. The kernel, or a JavaScript
+compartment, decides what it can reach.
 
 `)
 	for _, c := range commands() {

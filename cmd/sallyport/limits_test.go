@@ -71,11 +71,6 @@ func FuzzParseSize(f *testing.F) {
 	})
 }
 
-// TestOneLine: no text from a policy or a file name moves a terminal or adds a line.
-func TestOneLine(t *testing.T) {
-	require.Equal(t, `a\nb\x1b[31mc\rd\u202ee é`, oneLine("a\nb\x1b[31mc\rd\u202ee é"))
-}
-
 // TestSplitHost: HOST, HOST:PORT, and addresses with and without brackets.
 func TestSplitHost(t *testing.T) {
 	for in, want := range map[string]struct {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"sallyport/compartment"
 	"sallyport/policy"
 	"sallyport/shell"
 )
@@ -142,9 +143,9 @@ func summarise(w io.Writer, violations []shell.Violation) {
 		if v.Count > 1 {
 			times = fmt.Sprintf(" (%d times)", v.Count)
 		}
-		fmt.Fprintf(w, "sallyport: denied %s %s%s: %s\n", oneLine(v.Operation), oneLine(v.Target), times, oneLine(v.Rule))
+		fmt.Fprintf(w, "sallyport: denied %s %s%s: %s\n", compartment.Escape(v.Operation), compartment.Escape(v.Target), times, compartment.Escape(v.Rule))
 		if v.Remedy != "" {
-			fmt.Fprintf(w, "hint: %s\n", oneLine(v.Remedy))
+			fmt.Fprintf(w, "hint: %s\n", compartment.Escape(v.Remedy))
 		}
 	}
 }

@@ -4,13 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"unicode"
-
-	"golang.org/x/term"
 
 	"sallyport/compartment"
+	"sallyport/internal/terminal"
 	"sallyport/policy"
 	"sallyport/shell"
 )
@@ -58,12 +55,12 @@ func (p *program) fail(err error) int {
 // say prints an error as one line and each of its hints as one more.
 func (p *program) say(err error) {
 	mark, plain := "", ""
-	if colourful(p.err) {
+	if terminal.Colour(p.err) {
 		mark, plain = "\x1b[1;31m", "\x1b[0m"
 	}
-	fmt.Fprintf(p.err, "%ssallyport:%s %s\n", mark, plain, oneLine(err.Error()))
+	fmt.Fprintf(p.err, "%ssallyport:%s %s\n", mark, plain, compartment.Escape(err.Error()))
 	for _, hint := range hints(err) {
-		fmt.Fprintf(p.err, "hint: %s\n", oneLine(hint))
+		fmt.Fprintf(p.err, "hint: %s\n", compartment.Escape(hint))
 	}
 }
 
@@ -106,24 +103,4 @@ func (p *program) print(text string) error {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	return nil
-}
-
-// oneLine keeps a message on its line and the terminal as it was: file names and policy texts can hold any character.
-func oneLine(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		quoted := fmt.Sprintf("%q", r)
-		b.WriteString(quoted[1 : len(quoted)-1])
-	}
-	return b.String()
-}
-
-// colourful says whether w is a terminal that wants colour. NO_COLOR and a dumb terminal do not.
-func colourful(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
 }
