@@ -45,11 +45,15 @@ type Cmd struct {
 	box     *Sandbox
 	stdio   stdio
 	jail    *jailProcess
-	stop    func() bool
+	records []Violation
+
 	mu      sync.Mutex
 	started bool
 	waited  bool
-	records []Violation
+
+	ended   chan struct{} // closed when the jail is gone; done and jailErr are set then
+	done    Completion
+	jailErr error
 }
 
 // Completion says how a command ended (R155, R156).
@@ -91,6 +95,18 @@ func (c *Cmd) Start() error {
 	if err := c.begin(); err != nil {
 		return err
 	}
+	if err := c.launch(); err != nil {
+		c.stdio.abort()
+		return err
+	}
+	c.stdio.start()
+	return nil
+}
+
+func (c *Cmd) launch() error {
+	if err := c.ctx.Err(); err != nil {
+		return &Error{Code: CodeFailed, Detail: "start " + c.Path, Err: err}
+	}
 	spec, err := c.spec()
 	if err != nil {
 		return err
@@ -100,18 +116,23 @@ func (c *Cmd) Start() error {
 	}
 	j, err := c.box.take(c.ctx)
 	if err != nil {
-		c.stdio.abort()
 		return err
 	}
 	if err := j.run(c.ctx, c.box.plan, spec, c.stdio.child); err != nil {
-		c.stdio.abort()
 		j.discard()
 		c.box.give(j)
 		return err
 	}
-	c.jail = j
-	c.stop = context.AfterFunc(c.ctx, j.kill)
-	c.stdio.start()
+	c.mu.Lock()
+	c.jail, c.ended = j, make(chan struct{})
+	c.mu.Unlock()
+	stop := context.AfterFunc(c.ctx, j.kill)
+	go func() { // not in Wait: a sandbox can be closed although nobody waits for its commands
+		defer close(c.ended)
+		c.done, c.jailErr = j.wait()
+		stop()
+		c.box.give(j)
+	}()
 	return nil
 }
 
@@ -124,9 +145,6 @@ func (c *Cmd) begin() error {
 	}
 	if c.box == nil || c.ctx == nil {
 		return &Error{Code: CodeInvalidConfig, Detail: "start a command", Err: errors.New("it was not made by Sandbox.Command")}
-	}
-	if err := c.ctx.Err(); err != nil {
-		return &Error{Code: CodeFailed, Detail: "start " + c.Path, Err: err}
 	}
 	c.started = true
 	if c.ID == "" {
@@ -156,7 +174,7 @@ func (c *Cmd) spec() (commandSpec, error) {
 	if !filepath.IsAbs(spec.dir) {
 		return spec, invalid("start "+c.Path, errors.New("the working directory is not an absolute path: "+spec.dir))
 	}
-	env := envList{list: append([]string(nil), c.box.env...)}
+	env := copyOf(c.box.env)
 	if err := env.overlay(c.Env); err != nil {
 		return spec, invalid("start "+c.Path, err)
 	}
@@ -166,30 +184,30 @@ func (c *Cmd) spec() (commandSpec, error) {
 
 // Wait waits until the command has ended, everything it started is gone, and its output is written. It sets
 // Completion. A non-zero exit or a signal is no error: look at Completion. Wait returns the context's error when the
-// context ended the command, an *Error with CodeFailed when the jail broke, and the first error of writing the output.
+// context ended the command, an *Error with CodeFailed when the jail broke, and the first error of writing the output
+// or reading Stdin.
 func (c *Cmd) Wait() error {
 	c.mu.Lock()
 	ready := c.jail != nil && !c.waited
-	c.waited = true
+	c.waited = c.waited || ready
 	c.mu.Unlock()
 	if !ready {
-		return &Error{Code: CodeInvalidConfig, Detail: "wait for a command", Err: errors.New("it is not running")}
+		return invalid("wait for a command", errors.New("it is not running"))
 	}
-	done, jailErr := c.jail.wait()
-	c.stop()
-	c.box.give(c.jail)
+	<-c.ended
 	copyErr := c.stdio.finish(c.WaitDelay)
+	done := c.done
 	c.Completion = &done
 	for limit, times := range c.jail.breaches {
 		c.records = append(c.records, limitViolation(c, limit, times))
 	}
-	if err := c.ctx.Err(); err != nil && done.Signal == "SIGKILL" && done.Limit == "" {
+	if err := c.ctx.Err(); err != nil && c.jail.killed {
 		done.TimedOut = errors.Is(err, context.DeadlineExceeded)
 		done.Cancelled = !done.TimedOut
 		return err
 	}
-	if jailErr != nil {
-		return jailErr
+	if c.jailErr != nil {
+		return c.jailErr
 	}
 	return copyErr
 }

@@ -14,7 +14,7 @@ var envNames = []string{"PATH"}
 // environment builds the environment of every command of a sandbox from nothing: the allowed host variables, then
 // Options.Env, then what the sandbox itself needs, which outranks a host value of the same name (R172).
 func (o Options) environment(gitSafe []string) ([]string, error) {
-	var env envList
+	env := copyOf(nil)
 	if o.InheritHostEnvironmentWithItsSecrets {
 		for _, kv := range os.Environ() {
 			env.set(kv)
@@ -47,16 +47,29 @@ func (o Options) environment(gitSafe []string) ([]string, error) {
 }
 
 // envList is an environment without repeated names; the last value wins and keeps the first one's place.
-type envList struct{ list []string }
+type envList struct {
+	list []string
+	at   map[string]int // name → index in list
+}
+
+// copyOf makes a list that can be added to.
+func copyOf(list []string) envList {
+	e := envList{list: slices.Clone(list), at: make(map[string]int, len(list))}
+	for i, kv := range list {
+		name, _, _ := strings.Cut(kv, "=")
+		e.at[name] = i
+	}
+	return e
+}
 
 func (e *envList) set(kv string) {
 	name, _, _ := strings.Cut(kv, "=")
-	i := slices.IndexFunc(e.list, func(have string) bool { return strings.HasPrefix(have, name+"=") })
-	if i < 0 {
-		e.list = append(e.list, kv)
+	if i, ok := e.at[name]; ok {
+		e.list[i] = kv
 		return
 	}
-	e.list[i] = kv
+	e.at[name] = len(e.list)
+	e.list = append(e.list, kv)
 }
 
 // overlay adds literal entries. Nothing in them is expanded: "X=$SECRET" arrives as it stands (R171).

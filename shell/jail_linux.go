@@ -26,7 +26,9 @@ type jailProcess struct {
 	report  Report
 	cgroup  *cgroup // of its command, when limits need one
 
-	breaches map[string]int // limits that the command ran into, set by wait
+	// Set by wait:
+	breaches map[string]int // limits that the command ran into
+	killed   bool           // PID 1 was killed before the command had ended
 }
 
 // commandSpec is what a jail is asked to run.
@@ -226,6 +228,7 @@ func (j *jailProcess) wait() (Completion, error) {
 	if err != nil || m.Exited == nil {
 		done := Completion{ExitCode: -1, Failed: true}
 		done.setSignal(unix.SIGKILL)
+		j.killed = true
 		if waitErr == nil && state.Sys().(syscall.WaitStatus).Signaled() {
 			done.setSignal(state.Sys().(syscall.WaitStatus).Signal())
 		}

@@ -132,7 +132,7 @@ func enforceable(p policy.Policy, rules *policy.Rules) error {
 		return refuse("network.allowUnixSockets: grants of path sockets cannot be enforced yet", "leave it empty")
 	}
 	for _, e := range rules.Entries() {
-		if e.Glob && !p.Filesystem.Disabled {
+		if (e.Glob || e.Undecidable) && !p.Filesystem.Disabled {
 			return refuse(fmt.Sprintf("filesystem.%s[%d]: the pattern %q cannot be enforced yet for names that appear later", e.List, e.Index, e.Given),
 				"name the paths one by one; a directory covers everything below it")
 		}
@@ -280,8 +280,8 @@ func (m *mountPlanner) addPrivate() {
 // rules alone: an allowed path is shown writable when the rules say that it is.
 func (m *mountPlanner) addEntries() error {
 	for _, e := range m.rules.Entries() {
-		if e.Absent {
-			if !e.Allow {
+		if e.Absent || e.Unresolved {
+			if !e.Allow { // an unresolved one cannot be looked at by the caller, nor by a command with the caller's user
 				m.names.absent = append(m.names.absent, e.Given)
 			}
 			continue
@@ -303,10 +303,13 @@ func (m *mountPlanner) addEntry(e policy.Entry) error {
 	if e.Allow && (below(e.Real, "/proc") || below(e.Real, "/dev") && !below(e.Real, "/dev/shm")) {
 		return &Error{Code: CodeInvalidConfig, Detail: fmt.Sprintf("filesystem.%s[%d]: %s is private to every command and cannot show the host's", e.List, e.Index, e.Given)}
 	}
-	if !e.Allow && e.Axis == policy.AxisRead {
+	if !e.Allow && (e.Axis == policy.AxisRead || m.writableRootOf(e.Real) != "") {
 		if err := refuseHardLinks(e); err != nil {
 			return err
 		}
+	}
+	if !e.Allow && e.Axis == policy.AxisWrite && isDefaultDevice(e.Real) {
+		return &Error{Code: CodeUnsupportedEnv, Detail: fmt.Sprintf("filesystem.%s[%d]: writing to %s cannot be denied yet", e.List, e.Index, e.Given)}
 	}
 	switch {
 	case !e.Allow && e.Axis == policy.AxisRead:
@@ -339,7 +342,7 @@ func refuseHardLinks(e policy.Entry) error {
 	}
 	return &Error{
 		Code:   CodeInvalidConfig,
-		Detail: fmt.Sprintf("filesystem.%s[%d]: %s has %d hard links: another name would still show it", e.List, e.Index, e.Given, links),
+		Detail: fmt.Sprintf("filesystem.%s[%d]: %s has %d hard links: another name would still lead to it", e.List, e.Index, e.Given, links),
 		Hints:  []string{"find the other names with: find / -xdev -samefile " + e.Real, "deny the directory that holds them, or make the file a copy"},
 	}
 }
@@ -347,6 +350,10 @@ func refuseHardLinks(e policy.Entry) error {
 // protect makes a path read-only inside a writable tree, and pins the directories that lead to it, so that they cannot
 // be renamed away with a new tree put in their place.
 func (m *mountPlanner) protect(path string) {
+	if dir, ok := m.rules.PrivateAt(path); ok && dir.Path == path && dir.Writable {
+		m.add(jail.ReadOnly, path) // the command's own directory, which is writable otherwise
+		return
+	}
 	root := m.writableRootOf(path)
 	if root == "" {
 		return

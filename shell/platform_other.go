@@ -33,6 +33,7 @@ type (
 		pid      int
 		report   Report
 		breaches map[string]int
+		killed   bool
 	}
 	commandSpec struct {
 		name, dir string

@@ -2,21 +2,23 @@ package shell
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
-	"reflect"
+	"syscall"
 	"time"
 )
 
 // stdio holds the descriptors of a command and the goroutines that serve them.
 type stdio struct {
-	child   []*os.File // what the command gets as 0, 1, 2, …
-	close   []*os.File // ours to close once the command has its copies, or on failure
-	parent  []*os.File // our ends of pipes that the caller reads or writes; closed by Wait
-	output  []func() error
-	input   func()
-	results chan error
-	pipes   [3]*os.File // the command's end of StdinPipe, StdoutPipe, StderrPipe
+	child    []*os.File // what the command gets as 0, 1, 2, …
+	close    []*os.File // ours to close once the command has its copies, or on failure
+	parent   []*os.File // our ends of pipes that the caller reads or writes; closed by Wait
+	output   []func() error
+	input    func(result chan<- error)
+	results  chan error
+	inputErr chan error
+	pipes    [3]*os.File // the command's end of StdinPipe, StdoutPipe, StderrPipe
 }
 
 // StdinPipe gives a pipe to the command's standard input. Close it to end the input; Wait closes it too.
@@ -75,7 +77,7 @@ func (s *stdio) writers(c *Cmd) error {
 		return err
 	}
 	stderr := stdout
-	if c.Stderr == nil || s.pipes[1] != nil || !sameWriter(c.Stdout, c.Stderr) {
+	if c.Stderr == nil || s.pipes[1] != nil || s.pipes[2] != nil || !sameWriter(c.Stdout, c.Stderr) {
 		if stderr, err = s.writer(2, c.Stderr); err != nil {
 			return err
 		}
@@ -84,9 +86,14 @@ func (s *stdio) writers(c *Cmd) error {
 	return nil
 }
 
-// sameWriter compares two writers whose types may not be comparable.
-func sameWriter(a, b io.Writer) bool {
-	return a != nil && b != nil && reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() && a == b
+// sameWriter compares two writers. A type can be comparable and still hold a value that is not, which panics.
+func sameWriter(a, b io.Writer) (same bool) {
+	defer func() {
+		if recover() != nil {
+			same = false
+		}
+	}()
+	return a == b
 }
 
 func (s *stdio) reader(r io.Reader) (*os.File, error) {
@@ -105,9 +112,12 @@ func (s *stdio) reader(r io.Reader) (*os.File, error) {
 	}
 	s.close = append(s.close, pr)
 	s.parent = append(s.parent, pw)
-	s.input = func() {
-		// The command may end before it has read everything: EPIPE is its affair. A failing reader ends the input.
-		_, _ = io.Copy(pw, r)
+	s.input = func(result chan<- error) {
+		_, err := io.Copy(pw, r)
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+			err = nil // the command ended before it had read everything: its affair
+		}
+		result <- err // before the pipe closes: a command that ends for it is waited for afterwards
 		_ = pw.Close()
 	}
 	return pr, nil
@@ -162,8 +172,9 @@ func (s *stdio) start() {
 	for _, copyOut := range s.output {
 		go func() { s.results <- copyOut() }()
 	}
+	s.inputErr = make(chan error, 1)
 	if s.input != nil {
-		go s.input()
+		go s.input(s.inputErr)
 	}
 }
 
@@ -187,6 +198,13 @@ func (s *stdio) finish(delay time.Duration) error {
 		case <-late:
 			return &Error{Code: CodeFailed, Detail: "write the command's output", Err: errors.New("the writer was not done within WaitDelay")}
 		}
+	}
+	select {
+	case err := <-s.inputErr:
+		if first == nil && err != nil {
+			first = fmt.Errorf("read the command's input: %w", err)
+		}
+	default: // still reading
 	}
 	return first
 }

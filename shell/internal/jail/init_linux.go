@@ -22,7 +22,7 @@ func init() {
 	if err := confinedLife(); err != nil {
 		_ = send(Message{Failure: asFailure(err)}) // the host may be gone: then nobody is left to tell
 	}
-	os.Exit(1)
+	unix.Exit(1) // not os.Exit: under the race detector that sleeps for a second first
 }
 
 func asFailure(err error) *Failure {
@@ -37,13 +37,23 @@ func fail(layer, call string, err error, detail string) error {
 	if err == nil {
 		return nil
 	}
-	f := &Failure{Layer: layer, Syscall: call, Detail: detail}
+	f := &Failure{Layer: layer, Syscall: call, Detail: clip(detail)}
 	if errno, ok := err.(syscall.Errno); ok {
 		f.Errno = errno
 	} else {
 		f.Detail += ": " + err.Error()
 	}
 	return f
+}
+
+// maxDetail bounds what a failure says: a path of 100 KB must still fit into one packet.
+const maxDetail = 1024
+
+func clip(s string) string {
+	if len(s) > maxDetail {
+		return s[:maxDetail] + "…"
+	}
+	return s
 }
 
 // send writes one message to the host.

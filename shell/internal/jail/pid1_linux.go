@@ -1,7 +1,6 @@
 package jail
 
 import (
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -41,14 +40,14 @@ func confinedLife() error {
 func serve(plan *Plan) error {
 	request, files, err := receive()
 	if err != nil || request.Spawn == nil {
-		os.Exit(0) // the host closed its end without a command: nothing ran
+		unix.Exit(0) // the host closed its end without a command: nothing ran
 	}
 	pid, err := spawn(plan, request.Spawn, files)
 	if err != nil {
 		return err
 	}
 	if err := send(Message{Started: &Started{PID: pid}}); err != nil {
-		os.Exit(0)
+		unix.Exit(0)
 	}
 	groups := request.Spawn.cgroups(files[1:])
 	watch := startWatch(plan)
@@ -59,7 +58,7 @@ func serve(plan *Plan) error {
 		_ = unix.Kill(-1, unix.SIGKILL)
 		removeCgroups(groups)
 	}
-	os.Exit(0)
+	unix.Exit(0)
 	return nil
 }
 
@@ -73,7 +72,7 @@ func followHost(pid int, cgroups bool) {
 			time.Sleep(time.Second)
 		}
 		if err != nil {
-			os.Exit(0)
+			unix.Exit(0)
 		}
 		if m.Signal != nil {
 			// The command leads a session and a process group of its own; as from a terminal, all of the group gets it.

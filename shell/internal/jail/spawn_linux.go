@@ -82,6 +82,9 @@ func checkDir(dir string) error {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return commandFailure("chdir", unix.ENOTDIR, "enter the working directory "+dir)
 	}
+	if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.X_OK, 0); err != nil {
+		return commandFailure("chdir", err, "enter the working directory "+dir)
+	}
 	return nil
 }
 
