@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,8 @@ type jailProcess struct {
 	trace   *os.File // what the first process wrote to its standard error: a crash, if anything
 	report  Report
 	cgroup  *cgroup // of its command, when limits need one
+
+	gone atomic.Bool // the socket is closed, or about to be
 
 	// Set by wait:
 	breaches map[string]int // limits that the command ran into
@@ -247,6 +250,7 @@ func (j *jailProcess) wait() (Completion, error) {
 
 // release gives back what the host holds of a jail that is gone.
 func (j *jailProcess) release() {
+	j.gone.Store(true)
 	j.sock.Close()
 	j.trace.Close()
 	j.cgroup.remove()
@@ -294,7 +298,7 @@ func (j *jailProcess) signal(sig os.Signal) error {
 		return invalid("signal a command", fmt.Errorf("unknown kind of signal %v", sig))
 	}
 	err := j.send(jail.Message{Signal: &jail.Signal{Number: int(number)}}, nil)
-	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, os.ErrClosed) {
+	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || j.gone.Load() {
 		return nil // it has ended
 	}
 	return err
