@@ -178,6 +178,11 @@ var calls = []call{
 	{"syscall", "Connect", "net"},
 }
 
+// linknames are the rooms that may reach into another package by go:linkname.
+var linknames = map[string]string{
+	"shell/internal/jail": "the hooks around fork: os/exec can only exec after it, and a jail is put up between the two",
+}
+
 // modules are the dependencies of the whole module, each with what it is for. Nothing else may appear in go.mod as a
 // direct requirement.
 var modules = map[string]string{
