@@ -144,9 +144,6 @@ func (s *Setup) Failure(index int, errno syscall.Errno) *Failure {
 	return &Failure{Layer: n.layer, Syscall: n.call, Errno: errno, Detail: n.detail}
 }
 
-// Steps is the number of system calls of the program.
-func (s *Setup) Steps() int { return len(s.calls) }
-
 // NewSetup makes the program that puts up the plan's layers. program is the path of what stage two executes, uid and
 // gid are mapped one to one.
 func NewSetup(plan *Plan, program string, uid, gid int) (*Setup, error) {
