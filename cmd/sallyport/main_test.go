@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
@@ -38,7 +37,6 @@ func params(dir string) testscript.Params {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": scriptStatus,
 			"empty":  scriptEmpty,
-			"big":    scriptBig,
 		},
 		Condition: func(name string) (bool, error) {
 			if name == "root" {
@@ -77,16 +75,6 @@ func scriptEmpty(ts *testscript.TestScript, neg bool, args []string) {
 		if text := ts.ReadFile(name); (text == "") == neg {
 			ts.Fatalf("%s is %q", name, text)
 		}
-	}
-}
-
-// scriptBig checks the size of the last standard output, and that it is all the same byte: big 50000000 x.
-func scriptBig(ts *testscript.TestScript, _ bool, args []string) {
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	text := ts.ReadFile("stdout")
-	if len(text) != want || strings.Trim(text, args[1]) != "" {
-		ts.Fatalf("%d bytes, want %d times %q", len(text), want, args[1])
 	}
 }
 

@@ -79,12 +79,15 @@ func (o *outputs) spool(stream string) (*os.File, error) {
 	return file, nil
 }
 
+// exit is how the command ended: its status as a shell shows it, and the name of the signal that ended it.
+type exit struct {
+	Code   int    `json:"code"`
+	Signal string `json:"signal"`
+}
+
 // runResult is the object of run --json.
 type runResult struct {
-	Exit struct {
-		Code   int    `json:"code"`
-		Signal string `json:"signal"`
-	} `json:"exit"`
+	Exit       exit              `json:"exit"`
 	TimedOut   bool              `json:"timed_out"`
 	Violations []shell.Violation `json:"violations"`
 	Report     shell.Report      `json:"report"`
@@ -93,29 +96,27 @@ type runResult struct {
 }
 
 // write writes everything that is known once the command has ended.
-func (o *outputs) write(report shell.Report, violations []shell.Violation, c shell.Completion) error {
+func (o *outputs) write(r runResult) error {
 	var errs []error
 	if o.report != nil {
-		errs = append(errs, writeJSON(o.report, report))
+		errs = append(errs, writeJSON(o.report, r.Report))
 	}
 	if o.violations != nil {
-		for _, v := range violations {
+		for _, v := range r.Violations {
 			errs = append(errs, writeJSON(o.violations, v))
 		}
 	}
-	if !o.json {
-		if o.violations == nil {
-			summarise(o.err, violations)
+	switch {
+	case o.json:
+		r.StdoutFile, r.StderrFile = o.stdout.Name(), o.stderr.Name()
+		if r.Violations == nil {
+			r.Violations = []shell.Violation{} // a reader iterates over it: [] and not null
 		}
-		return errors.Join(errs...)
+		errs = append(errs, writeJSON(o.out, r))
+	case o.violations == nil:
+		summarise(o.err, r.Violations)
 	}
-	result := runResult{TimedOut: c.TimedOut, Violations: violations, Report: report,
-		StdoutFile: o.stdout.Name(), StderrFile: o.stderr.Name()}
-	if result.Violations == nil {
-		result.Violations = []shell.Violation{} // a reader iterates over it: [] and not null
-	}
-	result.Exit.Code, result.Exit.Signal = c.ExitCode, c.Signal
-	return errors.Join(append(errs, writeJSON(o.out, result))...)
+	return errors.Join(errs...)
 }
 
 // writeJSON writes one object on one line.

@@ -151,17 +151,17 @@ func (r *run) finish(box *shell.Sandbox, cmd *shell.Cmd, err error) (int, error)
 	if status == statusTrouble {
 		return status, err
 	}
-	switch {
-	case cmd.Completion == nil:
-		end.ExitCode = status // the command did not start, and that is all there is to say about its end
-	case end.Signal != "":
-		end.ExitCode = statusSignal + signalNumber(end.Signal) // as a shell would show it, after a time limit too
+	code := end.Status() // as a shell would show it, after a time limit too
+	if cmd.Completion == nil {
+		code = status // the command did not start, and that is all there is to say about its end
 	}
 	report := cmd.Report()
 	if report.Tier == "" {
 		report = box.Report()
 	}
-	return status, errors.Join(err, r.outputs.write(report, cmd.Violations(), end))
+	return status, errors.Join(err, r.outputs.write(runResult{
+		Exit: exit{Code: code, Signal: end.Signal}, TimedOut: end.TimedOut, Violations: cmd.Violations(), Report: report,
+	}))
 }
 
 // status turns the end of a command into our exit status, and an error when there is something to say about it.
@@ -173,8 +173,6 @@ func (r *run) status(end shell.Completion, err error) (int, error) {
 		}
 	case err != nil:
 		return statusOf(err), err
-	case end.Signal != "":
-		return statusSignal + signalNumber(end.Signal), nil
 	}
-	return end.ExitCode, nil
+	return end.Status(), nil
 }

@@ -18,7 +18,6 @@ const (
 	statusTrouble       = 125
 	statusNotExecutable = 126
 	statusNotFound      = 127
-	statusSignal        = 128 // plus the signal's number
 )
 
 // trouble is an error of this program's own, with what to do about it.
