@@ -18,11 +18,12 @@
 //
 // # How a jail starts
 //
-// The program that imports this package is started again, as the first process of the jail (PID 1): its argv[0] is a
-// fixed marker and descriptor 3 is a socket. A package init function takes over there and never returns, so importing
-// the package is enough, in programs and in test binaries. The init functions of packages that are initialised earlier
-// do run in every jail, before anything is confined but with an empty environment; [Options.Helper] names a smaller
-// program to start instead.
+// The host forks with new namespaces, a list of system calls puts the layers up in the new process, and the program that
+// imports this package is executed again in it, as the first process of the jail (PID 1): its argv[0] is a fixed marker
+// and descriptor 3 is a socket. A package init function takes over there and never returns, so importing the package is
+// enough, in programs and in test binaries. The init functions of packages that are initialised earlier do run in every
+// jail, confined and with an empty environment; [Options.Helper] names a smaller program to start instead, which is
+// faster when the host's is large.
 //
 // # What it does not stop
 //
