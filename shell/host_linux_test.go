@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,6 +59,14 @@ func children() []int {
 	})
 }
 
+// living keeps the processes that are not dead.
+func living(pids []int) []int {
+	return slices.DeleteFunc(pids, func(pid int) bool {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		return err != nil || strings.Contains(string(status), "\nState:\tZ")
+	})
+}
+
 func processesWhere(match func(pid string) bool) []int {
 	var found []int
 	entries, _ := os.ReadDir("/proc")
@@ -82,10 +92,33 @@ func descriptors(t testing.TB) []string {
 	return open
 }
 
-// eventually waits for a condition. What it waits for takes milliseconds: the bound is for a busy machine.
+// noNewDescriptors asserts that no descriptor is open that was not open before.
+func noNewDescriptors(t testing.TB, before []string) {
+	t.Helper()
+	left := slices.Clone(before)
+	for _, d := range descriptors(t) {
+		i := slices.Index(left, d)
+		require.GreaterOrEqual(t, i, 0, "%s is new; before there were %v", d, before)
+		left = slices.Delete(left, i, i+1)
+	}
+}
+
+// eventually polls a condition. What it waits for takes milliseconds: the bound is for a busy machine.
 func eventually(t testing.TB, condition func() bool, format string, args ...any) {
 	t.Helper()
-	require.Eventually(t, condition, 10*time.Second, 2*time.Millisecond, append([]any{format}, args...)...)
+	poll := time.NewTicker(2 * time.Millisecond)
+	defer poll.Stop()
+	for end := time.Now().Add(10 * time.Second); !condition(); <-poll.C {
+		if time.Now().After(end) {
+			t.Fatalf("not within ten seconds: "+format, args...)
+		}
+	}
+}
+
+// withoutGC keeps the garbage collector from closing what the code under test forgot to close.
+func withoutGC(t testing.TB) {
+	old := debug.SetGCPercent(-1)
+	t.Cleanup(func() { debug.SetGCPercent(old) })
 }
 
 // workspace is a directory that everybody may enter, with its real path.

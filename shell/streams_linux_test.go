@@ -96,7 +96,7 @@ func TestGrandchildHoldsOutput(t *testing.T) {
 func TestNowhere(t *testing.T) {
 	dir := workspace(t)
 	box := open(t, writable(dir), shell.Options{})
-	cmd := script(t, box, `echo lost && echo lost >&2 && readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2 >"$1/fds"`, dir)
+	cmd := script(t, box, `echo lost && echo lost >&2 && fds=$(readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2) && echo "$fds" >"$1/fds"`, dir)
 	require.NoError(t, cmd.Run())
 	require.Equal(t, 0, cmd.Completion.ExitCode)
 	require.Equal(t, strings.Repeat("/dev/null\n", 3), read(t, filepath.Join(dir, "fds")))

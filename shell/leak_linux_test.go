@@ -1,0 +1,97 @@
+package shell_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sallyport/policy"
+	"sallyport/shell"
+)
+
+// TestNothingLeaks: after 200 commands, and after 40 that could not be started, the process has the descriptors, the
+// children and the goroutines that it had before (R164). Mounts live in the namespaces of the dead.
+func TestNothingLeaks(t *testing.T) {
+	box := open(t, policy.Policy{}, shell.Options{})
+	run := func() {
+		var out bytes.Buffer
+		cmd := script(t, box, `cat; echo err >&2`)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader([]byte("in")), &out, &bytes.Buffer{}
+		require.NoError(t, cmd.Run())
+		require.Equal(t, "in", out.String())
+	}
+	fail := func() {
+		cmd := command(t, box, "no-such-command")
+		cmd.Stdin = bytes.NewReader([]byte("in"))
+		_, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.Error(t, cmd.Start())
+	}
+	run() // uses up what Open had made ready, and opens the runtime's own descriptors
+	fail()
+	withoutGC(t)
+	mounts := read(t, "/proc/self/mountinfo")
+	before, goroutines := descriptors(t), runtime.NumGoroutine()
+	for i := range 200 {
+		run()
+		if i%5 == 0 {
+			fail()
+		}
+	}
+	noNewDescriptors(t, before)
+	require.Empty(t, children())
+	require.Equal(t, mounts, read(t, "/proc/self/mountinfo"))
+	eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines }, "goroutines are left")
+}
+
+// TestPipesAreClosed: the pipes that a caller asked for and did not close are closed by Wait.
+func TestPipesAreClosed(t *testing.T) {
+	box := open(t, policy.Policy{}, shell.Options{})
+	require.NoError(t, command(t, box, "true").Run())
+	withoutGC(t)
+	before := descriptors(t)
+	cmd := command(t, box, "cat")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	require.NoError(t, in.Close())
+	_, err = io.Copy(io.Discard, out)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait())
+	_, err = out.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrClosed)
+	noNewDescriptors(t, before)
+}
+
+// TestOpenAndCloseLeaks: nor does a sandbox leave anything.
+func TestOpenAndCloseLeaks(t *testing.T) {
+	dir := workspace(t)
+	write(t, filepath.Join(dir, ".bashrc"), "", 0o644)
+	cycle := func() {
+		box, err := shell.Open(t.Context(), writable(dir), shell.Options{})
+		require.NoError(t, err)
+		require.NoError(t, command(t, box, "true").Run())
+		require.NoError(t, box.Close())
+	}
+	if err := boundary(); err != nil {
+		unavailable(t, "no jail can be made here: %v", err)
+	}
+	cycle()
+	withoutGC(t)
+	before := descriptors(t)
+	for range 20 {
+		cycle()
+	}
+	noNewDescriptors(t, before)
+	require.Empty(t, children())
+	names, err := readNames(dir)
+	require.NoError(t, err)
+	require.Equal(t, []string{".bashrc"}, names, "nothing was left in the workspace")
+}
