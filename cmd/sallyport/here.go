@@ -35,12 +35,19 @@ func guardPolicyFile(file string, r *request) error {
 // guardLink refuses the name of a file we are to write when it leads out of a writable directory through a link: an
 // earlier command could have put the link there, and we would write through it with the caller's own rights.
 func guardLink(name string, rules *policy.Rules) error {
-	given, real, err := bothNames(name)
+	given, err := filepath.Abs(name)
 	if err != nil {
-		return err
+		return fmt.Errorf("%q: %w", name, err)
 	}
 	for _, root := range rules.WritableRoots() {
-		if isBelow(root, given) && !isBelow(root, real) {
+		if !passesThrough(root, given) {
+			continue
+		}
+		real, err := realPath(given)
+		if err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+		if !isBelow(root, real) {
 			return &trouble{
 				text: fmt.Sprintf("%q leads to %q, out of the writable %q", name, real, root),
 				hint: "a confined command can have made that link; name a file outside the writable directories",
@@ -48,6 +55,19 @@ func guardLink(name string, rules *policy.Rules) error {
 		}
 	}
 	return nil
+}
+
+// passesThrough says whether a path, or any directory on the way to it, is in root, by its name or by what it leads to.
+func passesThrough(root, path string) bool {
+	for p := path; ; p = filepath.Dir(p) {
+		real, err := filepath.EvalSymlinks(p)
+		if isBelow(root, p) || err == nil && isBelow(root, real) {
+			return true
+		}
+		if p == filepath.Dir(p) {
+			return false
+		}
+	}
 }
 
 // bothNames gives the absolute name of a file and the place that it leads to on the host, links followed.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,9 +83,17 @@ func (f *policyFlags) base(r *request) error {
 	return err
 }
 
+// maxPolicy bounds what is read as a policy: more than package policy takes, so that it is the one to say so.
+const maxPolicy = 2 << 20
+
 // readPolicy reads a policy file.
 func readPolicy(file string) (policy.Policy, error) {
-	data, err := os.ReadFile(file)
+	f, err := os.Open(file)
+	if err != nil {
+		return policy.Policy{}, fmt.Errorf("read the policy: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxPolicy))
 	if err != nil {
 		return policy.Policy{}, fmt.Errorf("read the policy: %w", err)
 	}
