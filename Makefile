@@ -8,9 +8,11 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 all: check test
 
-## test: every test that can run here; what cannot run is skipped aloud (SALLYPORT_LIVE=require forbids that)
+## test: every test that can run here; what cannot run is skipped aloud (SALLYPORT_LIVE=require forbids that).
+## The second line runs the attacks once more, against each layer alone and against none.
 test:
 	$(GO) test ./...
+	$(GO) test -tags sallyport_layers ./live ./shell/...
 
 ## demo: the guided tour
 demo:

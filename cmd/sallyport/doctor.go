@@ -103,7 +103,8 @@ func cmdDoctor(p *program, args []string) (int, error) {
 
 // examine opens sandboxes and writes down what became of them. The error is the one that ended the first.
 func examine(ctx context.Context) (checkup, error) {
-	c := checkup{Platform: runtime.GOOS + "/" + runtime.GOARCH, User: userText(), Settings: []setting{}, Limits: []limitCheck{}}
+	c := checkup{Platform: runtime.GOOS + "/" + runtime.GOARCH, User: userText(), Settings: []setting{}, Limits: []limitCheck{},
+		Report: shell.Report{Layers: []shell.Layer{}}}
 	for _, s := range settings {
 		if text, err := os.ReadFile(s.Path); err == nil {
 			s.Value = strings.TrimSpace(string(text))

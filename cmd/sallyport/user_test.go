@@ -56,3 +56,27 @@ func copyFile(t *testing.T, from, to string, mode os.FileMode) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(to, data, mode))
 }
+
+// TestRequireForbidsSkips: where no command can be confined, the live scripts are skipped aloud, and fail under
+// SALLYPORT_LIVE=require (R304, R308).
+func TestRequireForbidsSkips(t *testing.T) {
+	needBoundary(t) // or the scripts would not run here either
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Skip("needs unshare, to forbid user namespaces")
+	}
+	run := func(live string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), unshare, "--user", "--map-root-user", "sh", "-c",
+			`echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" -test.run "^TestLiveScripts$" -test.v`, self(t))
+		cmd.Env = append(os.Environ(), "SALLYPORT_LIVE="+live)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := run("")
+	require.NoError(t, err, out)
+	require.Contains(t, out, "no command can be confined here")
+	require.Contains(t, out, "--- SKIP: TestLiveScripts")
+	out, err = run("require")
+	require.Error(t, err, out)
+	require.Contains(t, out, "--- FAIL: TestLiveScripts")
+}
