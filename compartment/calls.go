@@ -32,48 +32,42 @@ type Settled struct {
 	Failure *Failure // nil when it went well
 }
 
-// Call begins a call of the asynchronous power at index i of Powers. It returns a ticket, or a Failure with which the promise
-// is rejected at once. When the evaluation's own budget of calls is used up it stops the evaluation.
-func (e *Evaluation) Call(i int, args []Value) (ticket int, f *Failure) {
+// Call begins a call of the asynchronous power at index i of Powers, and returns its ticket. What refuses it comes out of Wait, like every
+// other end. When the evaluation's own budget of calls is used up it stops the evaluation.
+func (e *Evaluation) Call(i int, args []Value) (ticket int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	p := &e.host.powers[i]
+	e.next++
+	c := &pending{ticket: e.next, power: p}
 	call, f := e.admit(p, args)
 	if f != nil {
-		return 0, f
+		e.early = append(e.early, Settled{Ticket: c.ticket, Failure: f})
+		return c.ticket
 	}
-	e.next++
-	c := &pending{ticket: e.next, power: p, call: call}
+	c.call = call
 	e.live[c.ticket] = c
 	e.waiting = append(e.waiting, c)
 	e.launch()
-	return c.ticket, nil
+	return c.ticket
 }
 
 // CallSync makes a call of the synchronous power at index i and waits for its end, or for the evaluation's.
 func (e *Evaluation) CallSync(i int, args []Value) (Value, *Failure) {
 	p := &e.host.powers[i]
-	call, f := e.admit(p, args)
+	c, f := e.beginSync(p, args)
 	if f != nil {
 		return Value{}, f
 	}
 	if p.Local {
-		ev := e.do(e.ctx, &pending{power: p, call: call})
+		ev := e.do(e.ctx, c)
 		return ev.value, ev.failure
 	}
-	e.next++
-	c := &pending{ticket: e.next, power: p, call: call}
-	e.live[c.ticket] = c
-	e.running++
-	e.calls[p.Name].running++
-	e.begin(c, e.events)
 	for {
 		select {
 		case ev := <-e.events:
-			s, ok := e.take(ev)
-			if ok && ev.of == c {
+			if s, ok := e.takeFor(c, ev); ok {
 				return s.Value, s.Failure
-			}
-			if ok {
-				e.early = append(e.early, s)
 			}
 		case <-e.ctx.Done():
 			k, _ := e.Stopped()
@@ -82,9 +76,42 @@ func (e *Evaluation) CallSync(i int, args []Value) (Value, *Failure) {
 	}
 }
 
+// beginSync admits a synchronous call and starts it, unless it is Local. It does not wait for a place: the guest, which could have
+// taken it, is waiting.
+func (e *Evaluation) beginSync(p *Power, args []Value) (*pending, *Failure) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	call, f := e.admit(p, args)
+	if f != nil {
+		return nil, f
+	}
+	e.next++
+	c := &pending{ticket: e.next, power: p, call: call}
+	if p.Local {
+		return c, nil
+	}
+	e.live[c.ticket] = c
+	e.running++
+	e.calls[p.Name].running++
+	e.begin(c, e.events)
+	return c, nil
+}
+
+// takeFor books an event while the guest waits for c. What it says of other calls is kept for Wait.
+func (e *Evaluation) takeFor(c *pending, ev event) (Settled, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s, ok := e.take(ev)
+	if ok && ev.of != c {
+		e.early = append(e.early, s)
+		return Settled{}, false
+	}
+	return s, ok
+}
+
 // admit checks a call before anything of it reaches the host: the copies, the power's own limits, its revocation.
 func (e *Evaluation) admit(p *Power, args []Value) (*Call, *Failure) {
-	if e.ctx.Err() != nil {
+	if e.over || e.ctx.Err() != nil {
 		return nil, fail(KindCancelled, "Error", "the evaluation has ended", nil)
 	}
 	t := e.calls[p.Name]
@@ -231,19 +258,24 @@ func (e *Evaluation) checkResult(p *Power, v Value) string {
 }
 
 // Waiting tells whether a call is under way whose promise can still be settled.
-func (e *Evaluation) Waiting() bool { return len(e.live)+len(e.early) > 0 }
+func (e *Evaluation) Waiting() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.live)+len(e.early) > 0
+}
 
 // Wait waits for the next call to come to its end. It returns false when the evaluation has to end, or nothing is under way.
 func (e *Evaluation) Wait() (Settled, bool) {
-	if len(e.early) > 0 {
-		s := e.early[0]
-		e.early = e.early[1:]
-		return s, e.ctx.Err() == nil
-	}
-	for len(e.live) > 0 {
+	for e.Waiting() {
+		if s, ok := e.takeEarly(); ok {
+			return s, true
+		}
 		select {
 		case ev := <-e.events:
-			if s, ok := e.take(ev); ok {
+			e.mu.Lock()
+			s, ok := e.take(ev)
+			e.mu.Unlock()
+			if ok {
 				return s, true
 			}
 		case <-e.ctx.Done():
@@ -253,7 +285,19 @@ func (e *Evaluation) Wait() (Settled, bool) {
 	return Settled{}, false
 }
 
-// take books one event. It returns false for one that settles nothing.
+// takeEarly is the oldest of the ends that came before anybody waited for them.
+func (e *Evaluation) takeEarly() (Settled, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.early) == 0 || e.ctx.Err() != nil {
+		return Settled{}, false
+	}
+	s := e.early[0]
+	e.early = e.early[1:]
+	return s, true
+}
+
+// take books one event. The lock is held. It returns false for one that settles nothing.
 func (e *Evaluation) take(ev event) (Settled, bool) {
 	if ev.returned {
 		e.running--
@@ -289,6 +333,9 @@ const grace = 100 * time.Millisecond
 // windUp brings the calls that are under way to their end, each as its power's cancel policy says. It is called when the guest
 // runs no more; the evaluation's context has ended. Calls that had not been started are dropped: nothing of them reached the host.
 func (e *Evaluation) windUp() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.over = true
 	e.waiting = nil
 	timer := time.NewTimer(grace)
 	defer timer.Stop()

@@ -17,6 +17,8 @@ type Ending struct {
 	// Failure is set when what was thrown is an error that the boundary made.
 	Failure *Failure
 	Where   *Where
+	// Undeclared: what was thrown is the language's own complaint about a name that is not declared.
+	Undeclared bool
 	// Unhandled counts the promises that were rejected without anybody looking.
 	Unhandled int
 	// Session is one of the Session constants.
@@ -38,17 +40,18 @@ func (e *Evaluation) Finish(end Ending) Outcome {
 	}
 	o := Outcome{Status: end.Kind.Status(), Kind: end.Kind, Where: end.Where, Session: Session{State: end.Session}, Cause: end.Err}
 	o.Value, o.Data = e.render(end)
-	e.mu.Lock()
+	e.logMu.Lock()
 	e.closed = true
 	o.Console = e.console
-	e.mu.Unlock()
+	e.logMu.Unlock()
 	if o.Console.Entries == nil {
 		o.Console.Entries = []Entry{}
 	}
 	o.Console.UnhandledRejections = end.Unhandled
-	o.Effects = e.listEffects()
-	o.Used = e.used()
-	o.Next = e.advice(o)
+	e.mu.Lock()
+	o.Effects, o.Used = e.listEffects(), e.used()
+	e.mu.Unlock()
+	o.Next = e.advice(o, end.Undeclared)
 	return o
 }
 
@@ -57,11 +60,11 @@ const shownBytes = 16 << 10
 
 // render turns the copy of the result into text and, when it says exactly the same, JSON.
 func (e *Evaluation) render(end Ending) (Rendering, []byte) {
+	if end.Kind != "" && end.Value.Type() == TypeUndefined && !wasThrown[end.Kind] {
+		return Rendering{Exception: end.Exception}, nil // there is no value, which is not the value undefined
+	}
 	r := Rendering{Type: end.Value.Type().String(), Text: end.Value.Text(shownBytes), Omitted: end.Value.allOmitted(), Exception: end.Exception}
 	if end.Kind != "" {
-		if end.Kind.Status() == StatusStopped || end.Kind.Status() == StatusSyntax {
-			r.Text = ""
-		}
 		return r, nil
 	}
 	data, exact := end.Value.JSON()
@@ -71,6 +74,9 @@ func (e *Evaluation) render(end Ending) (Rendering, []byte) {
 	}
 	return r, data
 }
+
+// wasThrown are the kinds for which there is a thrown value, be it undefined.
+var wasThrown = map[Kind]bool{KindThrown: true, KindRejected: true, KindUnhandled: true}
 
 // allOmitted counts what was left out of v and of its parts.
 func (v Value) allOmitted() int64 {
@@ -133,14 +139,20 @@ var nextTable = map[Kind]string{
 	KindHostCalls:    "Make fewer calls in one evaluation.",
 	KindOutput:       "Return less.",
 	KindMemory:       "Hold less at one time.",
+	KindDepth:        "Recurse less deeply; use a loop.",
+	KindStillRunning: "This is a limit of the engine: one built-in ran on past the time limit. Do not send the same code again.",
+	KindEnginePanic:  "This is a fault of the engine; the next evaluation starts clean.",
 	KindPowerTime:    "The call was cut off; try with less.",
 	KindPowerResult:  "This is a fault of the host program, not of the code.",
 	KindPowerPanic:   "This is a fault of the host program, not of the code.",
 }
 
 // advice says what to do. What is unknown of the effects comes first: trying again may do something twice.
-func (e *Evaluation) advice(o Outcome) string {
+func (e *Evaluation) advice(o Outcome, undeclared bool) string {
 	s := nextTable[o.Kind]
+	if undeclared && o.Status == StatusException {
+		s = "A name is not declared. Besides the language there is only what was granted: %s. The operator can grant more; code cannot."
+	}
 	if strings.Contains(s, "%s") {
 		s = fmt.Sprintf(s, e.granted())
 	}

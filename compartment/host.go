@@ -74,8 +74,8 @@ func fail(k Kind, name, text string, err error) *Failure {
 // FailureOf makes the Failure of a kind for an engine.
 func FailureOf(k Kind, name, text string) *Failure { return fail(k, name, text, nil) }
 
-// Evaluation is one run of guest code as the host sees it: the time, the calls, the console. All methods but Log and
-// Stop are for the goroutine that owns the engine.
+// Evaluation is one run of guest code as the host sees it: the time, the calls, the console. Its methods are safe for
+// concurrent use, but for Finish and Quiesce, which belong to whoever called Begin.
 type Evaluation struct {
 	host   *Host
 	ctx    context.Context
@@ -83,10 +83,12 @@ type Evaluation struct {
 	start  time.Time
 	source string
 
-	interrupted chan struct{}
+	interrupted chan struct{} // closed when interrupt has returned
 	detach      func() bool
 	quiet       bool
 
+	mu      sync.Mutex // guards all down to effects; an engine that was given up may still come back and ask
+	over    bool
 	calls   map[string]*tally
 	total   int
 	running int
@@ -97,7 +99,7 @@ type Evaluation struct {
 	events  chan event
 	effects []*Effect
 
-	mu      sync.Mutex // guards what Log writes
+	logMu   sync.Mutex
 	closed  bool
 	console Console
 }
@@ -155,8 +157,8 @@ func (e *Evaluation) Quiesce() {
 
 // Log adds an entry to the console, clipped to the limit and escaped. Safe for concurrent use; what comes after the end is dropped.
 func (e *Evaluation) Log(level, text string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.logMu.Lock()
+	defer e.logMu.Unlock()
 	c, l := &e.console, e.host.limits
 	switch {
 	case e.closed:

@@ -56,7 +56,8 @@ const (
 	KindPowerTime   Kind = "host_failure/time"   // one call took longer than it may
 	KindPowerResult Kind = "host_failure/result" // a result of another shape than declared
 
-	KindEnginePanic Kind = "engine_lost/panic"
+	KindEnginePanic  Kind = "engine_lost/panic"
+	KindStillRunning Kind = "engine_lost/still_running" // it did not answer a stop; what it runs goes on by itself
 )
 
 // Status is the part of the kind before the slash.

@@ -173,8 +173,8 @@ func (c *copier) classed(o *goja.Object) compartment.Value {
 	case "Array":
 		return c.array(o)
 	case "Date":
-		ms, err := c.r.kept.dateValue(goja.Undefined(), o)
-		if err != nil {
+		ms, ok := c.r.ask(c.r.kept.dateValue, o)
+		if !ok {
 			return c.mark(compartment.TypeOther, "Date")
 		}
 		return compartment.OfDate(ms.ToFloat())
@@ -187,8 +187,8 @@ func (c *copier) classed(o *goja.Object) compartment.Value {
 	case "Error":
 		return c.mark(compartment.TypeErrorObject, c.r.errorText(o))
 	case "String", "Number", "Boolean":
-		inner, err := c.r.kept.boxes[class](goja.Undefined(), o)
-		if err != nil {
+		inner, ok := c.r.ask(c.r.kept.boxes[class], o)
+		if !ok {
 			return c.mark(compartment.TypeOther, class)
 		}
 		return c.mark(compartment.TypeBoxed, class, c.value(inner))
@@ -219,8 +219,8 @@ func (c *copier) array(o *goja.Object) compartment.Value {
 
 // fields copies the own enumerable properties that have a string for a name. Others are counted.
 func (c *copier) fields(o *goja.Object) compartment.Value {
-	list, err := c.r.kept.ownKeys(goja.Undefined(), o)
-	if err != nil {
+	list, ok := c.r.ask(c.r.kept.ownKeys, goja.Undefined(), o)
+	if !ok {
 		return c.mark(compartment.TypeOther, "object")
 	}
 	keys, omitted := list.ToObject(c.r.vm), int64(0)
@@ -265,13 +265,13 @@ func (c *copier) property(d property, absent compartment.Value) compartment.Valu
 	return c.value(d.value)
 }
 
-// errEnough ends a walk that has used up its budget. It is thrown through the built-in forEach.
+// enough ends a walk that has used up its budget. It is thrown through the built-in forEach.
 const enough = "enough"
 
 // entries copies a Map or a Set with the built-in forEach.
-func (c *copier) entries(o *goja.Object, t compartment.Type, forEach, size goja.Callable) compartment.Value {
-	n, err := size(goja.Undefined(), o)
-	if err != nil {
+func (c *copier) entries(o *goja.Object, t compartment.Type, forEach, size builtin) compartment.Value {
+	n, ok := c.r.ask(size, o)
+	if !ok {
 		return c.mark(compartment.TypeOther, t.String())
 	}
 	var parts []compartment.Value
@@ -287,22 +287,20 @@ func (c *copier) entries(o *goja.Object, t compartment.Type, forEach, size goja.
 		parts = append(parts, c.value(call.Argument(0)))
 		return goja.Undefined()
 	}
-	if _, err := forEach(goja.Undefined(), o, c.r.vm.ToValue(visit)); err != nil && seen == 0 && n.ToInteger() > 0 {
-		return c.mark(compartment.TypeOther, t.String()).Omitting(n.ToInteger())
-	}
+	c.r.ask(forEach, o, c.r.vm.ToValue(visit)) // it may end early, by our own doing; what was not seen is counted
 	return compartment.OfMark(t, "", parts...).Omitting(n.ToInteger() - seen)
 }
 
 // regexp shows a regular expression as it is written.
 func (c *copier) regexp(o *goja.Object) compartment.Value {
-	source, err := c.r.kept.regexpSource(goja.Undefined(), o)
-	if err != nil {
+	source, ok := c.r.ask(c.r.kept.regexpSource, o)
+	if !ok {
 		return c.mark(compartment.TypeRegExp, "RegExp")
 	}
 	text := "/" + source.String() + "/"
 	for i, flag := range c.r.kept.regexpFlags {
-		if on, err := flag(goja.Undefined(), o); err == nil && on.ToBoolean() {
-			text += string("gimsuy"[i])
+		if on, ok := c.r.ask(flag, o); ok && on.ToBoolean() {
+			text += string(regexpFlags[i].letter)
 		}
 	}
 	return c.mark(compartment.TypeRegExp, text)
@@ -314,7 +312,7 @@ func (c *copier) buffer(o *goja.Object, typ reflect.Type) (compartment.Value, bo
 		b, ok := o.Export().(goja.ArrayBuffer) // the built-in object itself: nothing of the guest runs
 		return c.octets(b.Bytes()), ok
 	}
-	if typ.Kind() != reflect.Slice || typ.Elem().Kind() == reflect.Interface || typ.Elem().Kind() == reflect.Slice {
+	if !isTypedArray(typ) {
 		return compartment.Value{}, false
 	}
 	if b, ok := o.Export().([]byte); ok { // as above
@@ -331,6 +329,11 @@ func (c *copier) buffer(o *goja.Object, typ reflect.Type) (compartment.Value, bo
 	}
 	name := strings.ToUpper(typ.Elem().Kind().String()[:1]) + typ.Elem().Kind().String()[1:] + "Array"
 	return compartment.OfMark(compartment.TypeOther, name, parts...).Omitting(int64(items.Len() - len(parts))), true
+}
+
+// isTypedArray tells a typed array, which is a slice of numbers to goja, by the type goja names for it.
+func isTypedArray(typ reflect.Type) bool {
+	return typ.Kind() == reflect.Slice && typ.Elem().Kind() <= reflect.Float64
 }
 
 // number is one element of a typed array.

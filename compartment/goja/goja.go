@@ -15,6 +15,9 @@
 // their sizes are looked at before they run. Not guarded are: regular expressions that look ahead or refer back; BigInt arithmetic on
 // huge numbers; spreading, sorting or joining a very large or very deep array; Unicode normalisation of huge strings.
 //
+// What such a built-in is doing cannot be ended. Evaluate still returns at its limit (engine_lost/still_running), but a goroutine of the
+// process goes on until the built-in is through.
+//
 // The stack of native recursion. Calls are counted (1000 deep). Arrays nested a million deep and turned into text are not counted.
 //
 // Use compartment/wasm for code that may be hostile. This engine is for code that may be wrong.
@@ -22,7 +25,10 @@ package goja
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
+	"time"
 
 	"sallyport/compartment"
 )
@@ -64,8 +70,7 @@ type room struct {
 	host *compartment.Host
 
 	mu    sync.Mutex // held by the evaluation that runs
-	realm *realm
-	lost  bool
+	realm *realm     // nil when it was lost
 
 	state   sync.Mutex // guards what Close needs while an evaluation runs
 	closed  bool
@@ -76,7 +81,7 @@ type room struct {
 func (r *room) Evaluate(ctx context.Context, source string) (compartment.Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lost {
+	if r.realm == nil {
 		return compartment.Outcome{}, &compartment.Error{Code: compartment.CodeLost, Reason: "the realm ended with an earlier evaluation",
 			Hint: "open a new compartment"}
 	}
@@ -84,19 +89,50 @@ func (r *room) Evaluate(ctx context.Context, source string) (compartment.Outcome
 	if err != nil {
 		return compartment.Outcome{}, err
 	}
-	end := r.realm.run(ev, source)
+	end := r.run(ev, source)
 	ev.Quiesce()
-	r.realm.vm.ClearInterrupt() // a late interrupt must not hit the next evaluation
 	r.state.Lock()
 	r.running = nil
 	r.state.Unlock()
-	r.realm.ev = nil
 	end.Session = compartment.SessionKept
-	if st := end.Kind.Status(); st == compartment.StatusStopped || st == compartment.StatusEngineLost {
+	switch end.Kind.Status() {
+	case compartment.StatusStopped, compartment.StatusEngineLost:
 		// A stop leaves the realm wherever it was. There is no image to go back to.
-		r.lost, end.Session = true, compartment.SessionLost
+		r.realm, end.Session = nil, compartment.SessionLost
+	default:
+		r.realm.vm.ClearInterrupt() // a late interrupt must not hit the next evaluation
 	}
 	return ev.Finish(end), nil
+}
+
+// patience is how long the engine may take to answer a stop. It answers within microseconds, unless it is inside one built-in that goes
+// on and on.
+const patience = 120 * time.Millisecond
+
+// run runs the source on a goroutine of its own, which owns the realm while it runs. When the engine does not answer a stop, the caller
+// gets its answer all the same, and the goroutine is left to itself: nobody can end it. It finds the interrupt when it comes back.
+func (r *room) run(ev *compartment.Evaluation, source string) compartment.Ending {
+	done := make(chan compartment.Ending, 1)
+	realm := r.realm
+	go func() {
+		end := compartment.Ending{Kind: compartment.KindEnginePanic, Err: errors.New("goja: the goroutine was ended")}
+		defer func() { done <- end }()
+		end = realm.run(ev, source)
+	}()
+	select {
+	case end := <-done:
+		return end
+	case <-ev.Done():
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case end := <-done:
+		return end
+	case <-timer.C:
+		kind, _ := ev.Stopped()
+		return compartment.Ending{Kind: compartment.KindStillRunning, Err: fmt.Errorf("goja did not answer the stop (%s); a goroutine goes on", kind)}
+	}
 }
 
 // begin starts the clock, unless the compartment was closed.
@@ -108,7 +144,6 @@ func (r *room) begin(ctx context.Context, source string) (*compartment.Evaluatio
 	}
 	vm := r.realm.vm
 	r.running = r.host.Begin(ctx, source, func() { vm.Interrupt(errStop) })
-	r.realm.ev = r.running
 	return r.running, nil
 }
 

@@ -1,15 +1,13 @@
-// Runs once in every new realm, before any guest code. It is called with functions of the host and returns what the host keeps for itself:
-// built-ins as they were before a guest could change them.
+// Runs once in every new realm, before any guest code. It is called with an object of the host's functions:
 //
-//   host.refuse(kind, text)  throws an error of the boundary
-//   host.native(name, arity, f)  makes f, a function of the host, into one of the realm: its own name, frozen, no constructor
+//   refuse(kind, text)  throws an error of the boundary
+//   date(tools)         the script in date.js
+//   checks              by the name of a constructor: what looks at its arguments and gives back those to go on with
 (function (host) {
   'use strict';
   const { refuse } = host;
-  const { apply, construct, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
-  const { freeze } = Object;
+  const { apply, construct, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
   const uncurry = (f) => (self, ...args) => apply(f, self, args);
-  const getter = (proto, name) => uncurry(getOwnPropertyDescriptor(proto, name).get);
   const hide = (object, name, value) => defineProperty(object, name, { value, writable: true, enumerable: false, configurable: true });
   const rename = (f, name, length) => {
     defineProperty(f, 'name', { value: name, configurable: true });
@@ -17,30 +15,11 @@
     return f;
   };
 
-  // What the host keeps, to look at values without running anything of the guest.
-  const kept = {
-    ownKeys, freeze, getOwnPropertyDescriptor,
-    Date, Uint8Array,
-    Error, TypeError, RangeError,
-    dateValue: uncurry(Date.prototype.valueOf),
-    mapForEach: uncurry(Map.prototype.forEach),
-    mapSize: getter(Map.prototype, 'size'),
-    setForEach: uncurry(Set.prototype.forEach),
-    setSize: getter(Set.prototype, 'size'),
-    stringValue: uncurry(String.prototype.valueOf),
-    numberValue: uncurry(Number.prototype.valueOf),
-    booleanValue: uncurry(Boolean.prototype.valueOf),
-    regexpSource: getter(RegExp.prototype, 'source'),
-    regexpFlags: ['global', 'ignoreCase', 'multiline', 'dotAll', 'unicode', 'sticky'].map((n) => getter(RegExp.prototype, n)),
-  };
-
   // Code from text: eval and the three function constructors, wherever they hang (R252). instanceof goes on working.
   const noCode = () => refuse('refused/dynamic_code', 'code cannot be made from text here');
-  const makers = [function () {}, function* () {}, async function () {}].map((f) => getPrototypeOf(f));
-  for (const proto of makers) {
-    const name = proto.constructor.name;
-    const maker = { [name]: function () { noCode(); } }[name];
-    rename(maker, name, 1);
+  for (const f of [function () {}, function* () {}, async function () {}]) {
+    const proto = getPrototypeOf(f), name = proto.constructor.name;
+    const maker = rename(function () { noCode(); }, name, 1);
     defineProperty(maker, 'prototype', { value: proto, writable: false });
     defineProperty(proto, 'constructor', { value: maker, writable: false, enumerable: false, configurable: false });
   }
@@ -52,7 +31,25 @@
   hide(Math, 'random', rename(() => withheld('Math.random'), 'random', 0));
   host.date({ refuse: withheld, hide, rename, uncurry });
 
-  // Not the language: an error type for errors of Go.
+  // Constructors that could take all memory, or the host's stack, in one call. They are looked at before they run.
+  for (const name of ownKeys(host.checks)) {
+    const check = host.checks[name], Real = globalThis[name], proto = Real.prototype;
+    const Measured = rename(function (...args) {
+      const fit = check(...args);
+      return new.target === undefined ? apply(Real, undefined, fit) : construct(Real, fit, new.target);
+    }, name, Real.length);
+    for (const key of ownKeys(Real)) {
+      if (key !== 'prototype' && key !== 'name' && key !== 'length') defineProperty(Measured, key, getOwnPropertyDescriptor(Real, key));
+    }
+    setPrototypeOf(Measured, getPrototypeOf(Real));
+    defineProperty(Measured, 'prototype', { value: proto, writable: false });
+    if (proto !== undefined) hide(proto, 'constructor', Measured);
+    hide(globalThis, name, Measured);
+  }
+  const { revocable } = Proxy;
+  hide(Proxy, 'revocable', rename((...args) => apply(revocable, undefined, host.checks.Proxy(...args)), 'revocable', 2));
+
+  // Not of the language: an error type for errors of Go. And a method that changes frozen patterns.
   deleteProperty(globalThis, 'GoError');
-  return kept;
+  deleteProperty(RegExp.prototype, 'compile');
 })

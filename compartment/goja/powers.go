@@ -15,9 +15,7 @@ func (r *realm) grant() error {
 	for i, p := range r.host.Powers() {
 		f := r.native(p.Name, len(p.Params), r.caller(i, p.Sync))
 		r.powers[f] = p.Name
-		if _, err := r.kept.freeze(goja.Undefined(), f); err != nil {
-			return err
-		}
+		r.kept.freeze(goja.FunctionCall{Arguments: []goja.Value{f}})
 		holder, name, dotted := strings.Cut(p.Name, ".")
 		if !dotted {
 			if err := r.bind(p.Name, f); err != nil {
@@ -34,9 +32,7 @@ func (r *realm) grant() error {
 		}
 	}
 	for name, o := range objects {
-		if _, err := r.kept.freeze(goja.Undefined(), o); err != nil {
-			return err
-		}
+		r.kept.freeze(goja.FunctionCall{Arguments: []goja.Value{o}})
 		if err := r.bind(name, o); err != nil {
 			return err
 		}
@@ -52,33 +48,38 @@ func (r *realm) bind(name string, o *goja.Object) error {
 // caller is the function the guest calls for the power at index i. Its arguments are copied once; nothing looks at the originals again.
 func (r *realm) caller(i int, sync bool) func(goja.FunctionCall) goja.Value {
 	return func(call goja.FunctionCall) goja.Value {
-		if r.ev == nil {
-			panic(r.throwable(compartment.FailureOf(compartment.KindClosed, "Error", "the evaluation has ended")))
-		}
+		ev := r.evaluation()
 		args := r.copyArguments(i, call.Arguments)
 		if sync {
-			v, f := r.ev.CallSync(i, args)
+			v, f := ev.CallSync(i, args)
 			if f != nil {
-				panic(r.throwable(f))
+				r.evaluation() // a stop is no error of the guest
+				panic(r.throwable(f, nil))
 			}
 			return r.copyIn(v)
 		}
 		promise, resolve, reject := r.vm.NewPromise()
-		s := settler{resolve: resolve, reject: reject}
-		ticket, f := r.ev.Call(i, args)
-		if f != nil {
-			r.settle(s, compartment.Settled{Failure: f})
-		} else {
-			r.promises[ticket] = s
-		}
+		ticket := ev.Call(i, args)
+		r.promises[ticket] = settler{resolve: resolve, reject: reject, stack: r.vm.CaptureCallStack(maxFrames, nil)}
 		return r.vm.ToValue(promise)
 	}
 }
 
-// settle gives a promise its end. An error that comes back is a stop, which the loop of the evaluation sees by itself.
+// evaluation is the one that runs. When there is none, or it has to end, the guest is ended here: a built-in that calls us in a loop
+// never comes to an instruction of the guest, where the engine would look.
+func (r *realm) evaluation() *compartment.Evaluation {
+	if r.ev != nil {
+		if _, stopped := r.ev.Stopped(); !stopped {
+			return r.ev
+		}
+	}
+	panic(&goja.InterruptedError{})
+}
+
+// settle gives a promise its end and runs the jobs that follow. An error that comes back is a stop.
 func (r *realm) settle(s settler, to compartment.Settled) error {
 	if to.Failure != nil {
-		return s.reject(r.throwable(to.Failure))
+		return s.reject(r.throwable(to.Failure, s.stack))
 	}
 	return s.resolve(r.copyIn(to.Value))
 }

@@ -21,9 +21,9 @@ func (r *realm) ownProperty(o *goja.Object, name string) property {
 
 // ownPropertyAt is ownProperty for any key.
 func (r *realm) ownPropertyAt(o *goja.Object, key goja.Value) property {
-	v, err := r.kept.descriptor(goja.Undefined(), o, key)
+	v, ok := r.ask(r.kept.descriptor, goja.Undefined(), o, key)
 	d, isObject := v.(*goja.Object)
-	if err != nil || !isObject {
+	if !ok || !isObject {
 		return property{}
 	}
 	// The descriptor is a new plain object. Which of its fields are its own says whether it tells of a value; a field that is not its
@@ -56,6 +56,20 @@ func (r *realm) dataField(o *goja.Object, name string) (goja.Value, bool) {
 		o = o.Prototype()
 	}
 	return nil, false
+}
+
+// hasField tells whether the object or one of its prototypes has a property of that name, whatever it is. A proxy counts as having it.
+func (r *realm) hasField(o *goja.Object, name string) bool {
+	for range maxChain {
+		if o == nil {
+			return false
+		}
+		if o.ExportType() == typeProxy || r.ownProperty(o, name).found {
+			return true
+		}
+		o = o.Prototype()
+	}
+	return true
 }
 
 // shortText is how much of a name or message is looked at.

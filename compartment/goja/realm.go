@@ -55,19 +55,24 @@ type realm struct {
 // settler is the two ends of a promise of ours.
 type settler struct {
 	resolve, reject func(any) error
+	stack           []goja.StackFrame // where the call was made
 }
 
-// kept are the built-ins as they were before any guest code ran.
+// builtin is a function of the engine, called without going through the engine's entrance for outsiders. That entrance runs the
+// pending jobs when it thinks it is the outermost call, which it would think inside of a job.
+type builtin func(goja.FunctionCall) goja.Value
+
+// kept are the built-ins as they were before any guest code ran. Calling them on the objects they are for runs nothing of the guest.
 type kept struct {
-	ownKeys, descriptor, freeze goja.Callable
-	dateValue                   goja.Callable
-	mapForEach, mapSize         goja.Callable
-	setForEach, setSize         goja.Callable
-	boxes                       map[string]goja.Callable
-	regexpSource                goja.Callable
-	regexpFlags                 []goja.Callable
+	ownKeys, descriptor, freeze builtin
+	dateValue, regexpSource     builtin
+	mapForEach, mapSize         builtin
+	setForEach, setSize         builtin
+	boxes                       map[string]builtin
+	regexpFlags                 []builtin
 	date, bytes                 *goja.Object
 	errors                      map[string]*goja.Object
+	referenceError              *goja.Object // the prototype
 }
 
 // newRealm makes a runtime, hardens it and hands in the powers.
@@ -91,8 +96,9 @@ func newRealm(host *compartment.Host) (r *realm, err error) {
 	return r, nil
 }
 
-// harden runs the boundary's scripts and takes over the built-ins they kept.
+// harden keeps what the host needs, runs the boundary's scripts, and puts guards before the built-ins that do not stop by themselves.
 func (r *realm) harden() error {
+	r.keep()
 	s, err := scripts()
 	if err != nil {
 		return err
@@ -109,42 +115,71 @@ func (r *realm) harden() error {
 	if !ok {
 		return fmt.Errorf("the hardening script is no function")
 	}
+	checks, err := r.constructorChecks()
+	if err != nil {
+		return err
+	}
 	host := r.vm.NewObject()
-	for name, v := range map[string]goja.Value{"refuse": r.native("refuse", 2, r.refuse), "date": date} {
+	for name, v := range map[string]goja.Value{"refuse": r.native("refuse", 2, r.refuse), "date": date, "checks": checks} {
 		if err := host.DefineDataProperty(name, v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE); err != nil {
 			return err
 		}
 	}
-	out, err := call(goja.Undefined(), host)
-	if err != nil {
+	if _, err = call(goja.Undefined(), host); err != nil {
 		return err
 	}
-	return r.keep(out.ToObject(r.vm))
+	return r.guard()
 }
 
-// keep reads the object the hardening script returned. It is of our own making, and no guest has seen it.
-func (r *realm) keep(o *goja.Object) error {
-	var missing error
-	fn := func(name string) goja.Callable {
-		f, ok := goja.AssertFunction(o.Get(name))
-		if !ok {
-			missing = fmt.Errorf("the hardening script did not keep %s", name)
-		}
-		return f
+// keep takes over the built-ins. It panics when the engine lacks one, which newRealm turns into an error.
+func (r *realm) keep() {
+	k := &r.kept
+	k.ownKeys, k.descriptor = r.builtin("Reflect.ownKeys"), r.builtin("Reflect.getOwnPropertyDescriptor")
+	k.freeze, k.dateValue = r.builtin("Object.freeze"), r.builtin("Date.prototype.valueOf")
+	k.mapForEach, k.setForEach = r.builtin("Map.prototype.forEach"), r.builtin("Set.prototype.forEach")
+	k.boxes = map[string]builtin{}
+	for _, name := range []string{"String", "Number", "Boolean"} {
+		k.boxes[name] = r.builtin(name + ".prototype.valueOf")
 	}
-	r.kept = kept{ownKeys: fn("ownKeys"), descriptor: fn("getOwnPropertyDescriptor"), freeze: fn("freeze"), dateValue: fn("dateValue"),
-		mapForEach: fn("mapForEach"), mapSize: fn("mapSize"), setForEach: fn("setForEach"), setSize: fn("setSize"), regexpSource: fn("regexpSource"),
-		boxes: map[string]goja.Callable{"String": fn("stringValue"), "Number": fn("numberValue"), "Boolean": fn("booleanValue")},
-		date:  o.Get("Date").ToObject(r.vm), bytes: o.Get("Uint8Array").ToObject(r.vm), errors: map[string]*goja.Object{}}
+	k.mapSize, k.setSize = r.getter("Map.prototype.size"), r.getter("Set.prototype.size")
+	k.regexpSource = r.getter("RegExp.prototype.source")
+	for _, f := range regexpFlags {
+		k.regexpFlags = append(k.regexpFlags, r.getter("RegExp.prototype."+f.name))
+	}
+	k.date, k.bytes = r.object("Date"), r.object("Uint8Array")
+	k.errors = map[string]*goja.Object{}
 	for _, name := range []string{"Error", "TypeError", "RangeError"} {
-		r.kept.errors[name] = o.Get(name).ToObject(r.vm)
+		k.errors[name] = r.object(name)
 	}
-	flags := o.Get("regexpFlags").ToObject(r.vm)
-	for i := range flags.Get("length").ToInteger() {
-		f, _ := goja.AssertFunction(flags.Get(fmt.Sprint(i)))
-		r.kept.regexpFlags = append(r.kept.regexpFlags, f)
+	k.referenceError = r.object("ReferenceError.prototype")
+}
+
+// object is a built-in object by its path from the global one.
+func (r *realm) object(path string) *goja.Object {
+	o := r.vm.GlobalObject()
+	for part := range strings.SplitSeq(path, ".") {
+		o = o.Get(part).(*goja.Object)
 	}
-	return missing
+	return o
+}
+
+// builtin is a built-in function by its path.
+func (r *realm) builtin(path string) builtin { return asBuiltin(r.object(path)) }
+
+// getter is the built-in function behind an accessor property.
+func (r *realm) getter(path string) builtin {
+	i := strings.LastIndexByte(path, '.')
+	d := r.kept.descriptor(goja.FunctionCall{Arguments: []goja.Value{r.object(path[:i]), r.vm.ToValue(path[i+1:])}})
+	return asBuiltin(d.(*goja.Object).Get("get").(*goja.Object))
+}
+
+// asBuiltin is the Go function behind a built-in one.
+func asBuiltin(o *goja.Object) builtin { return o.Export().(func(goja.FunctionCall) goja.Value) }
+
+// ask calls a built-in and tells whether it came back with a value.
+func (r *realm) ask(f builtin, this goja.Value, args ...goja.Value) (v goja.Value, ok bool) {
+	ex := r.vm.Try(func() { v = f(goja.FunctionCall{This: this, Arguments: args}) })
+	return v, ex == nil && v != nil
 }
 
 // native makes a function of the realm out of f: the name of its own, not that of a Go symbol; frozen; no constructor and no prototype.
@@ -161,11 +196,12 @@ func (r *realm) native(name string, arity int, f func(goja.FunctionCall) goja.Va
 
 // refuse is what the boundary's scripts call to throw an error of the boundary: refuse(kind, text).
 func (r *realm) refuse(call goja.FunctionCall) goja.Value {
-	panic(r.throwable(compartment.FailureOf(compartment.Kind(call.Argument(0).String()), "TypeError", call.Argument(1).String())))
+	panic(r.throwable(compartment.FailureOf(compartment.Kind(call.Argument(0).String()), "TypeError", call.Argument(1).String()), nil))
 }
 
-// throwable makes the guest's error object for a failure and remembers which it is.
-func (r *realm) throwable(f *compartment.Failure) goja.Value {
+// throwable makes the guest's error object for a failure and remembers which it is, and where the guest called when the error has no
+// stack of its own.
+func (r *realm) throwable(f *compartment.Failure, stack []goja.StackFrame) goja.Value {
 	ctor := r.kept.errors[f.Name]
 	if ctor == nil {
 		ctor = r.kept.errors["Error"]
@@ -175,9 +211,15 @@ func (r *realm) throwable(f *compartment.Failure) goja.Value {
 		return r.vm.ToValue(f.Text) // the stack is full; the text must do
 	}
 	if err := o.DefineDataProperty("code", r.vm.ToValue(f.Code), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE); err == nil {
-		r.failures.add(o, f)
+		r.failures.add(o, made{f, stack})
 	}
 	return o
+}
+
+// made is an error of the boundary and the place it belongs to.
+type made struct {
+	failure *compartment.Failure
+	stack   []goja.StackFrame
 }
 
 // trackRejection counts rejected promises that nobody looks at. A guest can make any number, so only so many are told apart.
@@ -193,7 +235,7 @@ func (r *realm) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperatio
 // ring remembers which error objects stand for which failures. It forgets the oldest, so that a guest which catches refusals for
 // ever does not fill the host.
 type ring struct {
-	of   map[*goja.Object]*compartment.Failure
+	of   map[*goja.Object]made
 	last []*goja.Object
 	next int
 }
@@ -201,9 +243,9 @@ type ring struct {
 // ringSize is more than the calls of one evaluation that can be pending by default.
 const ringSize = 2048
 
-func (g *ring) add(o *goja.Object, f *compartment.Failure) {
+func (g *ring) add(o *goja.Object, f made) {
 	if g.of == nil {
-		g.of = map[*goja.Object]*compartment.Failure{}
+		g.of = map[*goja.Object]made{}
 	}
 	if len(g.last) < ringSize {
 		g.last = append(g.last, o)
@@ -215,7 +257,13 @@ func (g *ring) add(o *goja.Object, f *compartment.Failure) {
 	g.of[o] = f
 }
 
-// typeOf are the Go types that goja names for objects of special kinds. They are read without running anything of the guest.
+// regexpFlags are the flags a regular expression can have, and the letters they are written with.
+var regexpFlags = []struct {
+	name   string
+	letter byte
+}{{"global", 'g'}, {"ignoreCase", 'i'}, {"multiline", 'm'}, {"dotAll", 's'}, {"unicode", 'u'}, {"sticky", 'y'}}
+
+// The Go types that goja names for objects of special kinds. They are read without running anything of the guest.
 var (
 	typeProxy   = reflect.TypeFor[goja.Proxy]()
 	typePromise = reflect.TypeFor[*goja.Promise]()

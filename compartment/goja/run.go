@@ -11,10 +11,16 @@ import (
 
 // run runs one source to its end: the script, the jobs it leaves, and the calls of powers it waits for.
 func (r *realm) run(ev *compartment.Evaluation, source string) (end compartment.Ending) {
+	r.ev = ev
 	defer func() {
-		if p := recover(); p != nil { // a fault of the engine; the realm is used no more
+		switch p := recover().(type) {
+		case nil:
+		case *goja.InterruptedError, *goja.StackOverflowError:
+			end = r.thrown(p.(error), source, compartment.KindThrown)
+		default: // a fault of the engine; the realm is used no more
 			end = compartment.Ending{Kind: compartment.KindEnginePanic, Err: fmt.Errorf("goja: panic: %v", p)}
 		}
+		r.ev = nil
 		clear(r.promises)
 		clear(r.unhandled)
 	}()
@@ -122,7 +128,12 @@ func (r *realm) exception(v goja.Value, stack []goja.StackFrame, source string, 
 	if isObject && o.ExportType() != typeProxy {
 		end.Exception.Name, end.Exception.Message = shown(r.stringField(o, "name")), shown(r.stringField(o, "message"))
 		end.Exception.Causes = r.causes(o)
-		end.Failure = r.failures.of[o]
+		ours := r.failures.of[o]
+		end.Failure = ours.failure
+		if stack == nil {
+			stack = r.stackOf(o, ours)
+		}
+		end.Undeclared = o.Prototype() == r.kept.referenceError
 	}
 	if end.Exception.Name == "" && end.Exception.Message == "" {
 		end.Exception.Name, end.Exception.Message = "thrown", end.Value.Text(shortText)
@@ -133,6 +144,21 @@ func (r *realm) exception(v goja.Value, stack []goja.StackFrame, source string, 
 	}
 	return end
 }
+
+// stackOf is where an error object was made, or where the guest made the call that it answers. Throwing it to ourselves makes the engine say
+// what it wrote down when the object was made; nothing of the guest runs.
+func (r *realm) stackOf(o *goja.Object, ours made) []goja.StackFrame {
+	if ours.stack != nil || o.ClassName() != "Error" {
+		return ours.stack
+	}
+	if ex := r.vm.Try(func() { panic(o) }); ex != nil {
+		return ex.Stack()
+	}
+	return nil
+}
+
+// maxFrames is how many frames are looked for.
+const maxFrames = 8
 
 // maxCauses is how many causes of an error are named.
 const maxCauses = 5
@@ -168,9 +194,6 @@ func where(stack []goja.StackFrame, source string) *compartment.Where {
 		}
 		at := f.Position()
 		frames = append(frames, compartment.Frame{Function: named(f.FuncName()), Line: at.Line, Column: columnOf(source, at.Line, at.Column)})
-		if len(frames) == 5 {
-			break
-		}
 	}
 	if len(frames) == 0 {
 		return nil
