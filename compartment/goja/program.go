@@ -23,16 +23,27 @@ type syntaxError struct {
 // of. Only when await stands at the top level is it looked at as the body of an async function; see awaiting.
 func compile(source string) (*goja.Program, *syntaxError) {
 	tree, alone := parse(source)
-	if alone == nil && !strings.Contains(source, "await") {
+	if !strings.Contains(source, "await") {
+		if alone != nil {
+			return nil, alone
+		}
 		return finishCompile(tree, source)
 	}
-	if body := awaiting(source); body != nil {
+	body, inside := awaiting(source)
+	switch {
+	case body != nil:
 		return finishCompile(body, source)
+	case alone == nil:
+		return finishCompile(tree, source)
+	case inside != nil && inside.after(alone):
+		return nil, inside // the script was understood further as what it is meant to be
 	}
-	if alone != nil {
-		return nil, alone
-	}
-	return finishCompile(tree, source)
+	return nil, alone
+}
+
+// after tells whether e stands later in the source than o.
+func (e *syntaxError) after(o *syntaxError) bool {
+	return e.line > o.line || e.line == o.line && e.column > o.column
 }
 
 // parse parses one script. Source maps are off: the parser would open the files they name.
@@ -90,36 +101,56 @@ const (
 
 // awaiting is the tree of a source that uses await at its top level, made into an async function that is called. It is nil when the source
 // is no such thing: when it does not parse as the whole body of one function, when it returns, or when no await stands at its top level.
+// The error, if any, is in positions of the source.
 //
 // The source could close the function's bracket and go on. So what was parsed is looked at, not the text: the tree must be one
 // expression statement that is one async arrow function and nothing else, and no text can make it that and be outside of it.
-func awaiting(source string) *ast.Program {
-	tree, err := parse(asyncHead + source + asyncTail)
-	if err != nil || len(tree.Body) != 1 {
-		return nil
+func awaiting(source string) (*ast.Program, *syntaxError) {
+	tree, bad := parse(asyncHead + source + asyncTail)
+	if bad != nil {
+		return nil, bad.inside(source)
+	}
+	if len(tree.Body) != 1 {
+		return nil, nil
 	}
 	statement, ok := tree.Body[0].(*ast.ExpressionStatement)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	arrow, ok := statement.Expression.(*ast.ArrowFunctionLiteral)
 	if !ok || !arrow.Async {
-		return nil
+		return nil, nil
 	}
 	body, ok := arrow.Body.(*ast.BlockStatement)
 	if !ok || int(body.RightBrace) != len(asyncHead)+len(source)+len(asyncTail)-1 {
-		return nil
+		return nil, nil
 	}
+	tree.File = file.NewFile(programFile, source, 1)
 	w := walker{shift: -len(asyncHead), seen: map[uintptr]bool{}}
-	w.walk(reflect.ValueOf(body), true)
-	if !w.awaits || w.returns {
-		return nil
+	w.walk(reflect.ValueOf(arrow), true)
+	if w.returns != 0 {
+		at := tree.File.Position(int(w.returns) - 1)
+		return nil, &syntaxError{message: "Illegal return statement", line: at.Line, column: columnOf(source, at.Line, at.Column)}
+	}
+	if !w.awaits {
+		return nil, nil
 	}
 	returnLast(body)
 	statement.Expression = &ast.CallExpression{Callee: arrow}
-	w.walk(reflect.ValueOf(arrow), true)
-	tree.File = file.NewFile(programFile, source, 1)
-	return tree
+	return tree, nil
+}
+
+// inside turns a position of the wrapped source into one of the source. What the bracket at the end was complained of for is the end.
+func (e *syntaxError) inside(source string) *syntaxError {
+	if e.line == 1 {
+		e.column -= len(asyncHead)
+	}
+	if _, ok := compartment.LineOf(source, e.line); !ok {
+		last := e.line - 1
+		text, _ := compartment.LineOf(source, last)
+		return &syntaxError{message: "Unexpected end of input", line: last, column: columnOf(source, last, len(text)+1)}
+	}
+	return e
 }
 
 // returnLast makes the value of the last statement the function's result, when it is an expression.
@@ -137,13 +168,18 @@ func returnLast(body *ast.BlockStatement) {
 // walker goes through a tree once: it moves every position by shift, so that positions are those of the source as its author wrote it, and
 // finds what stands outside of all inner functions.
 type walker struct {
-	shift           int
-	seen            map[uintptr]bool // nodes can be reached by two ways; they are moved once
-	awaits, returns bool
+	shift   int
+	seen    map[uintptr]bool // nodes can be reached by two ways; they are moved once
+	awaits  bool
+	returns file.Idx // where the first return is; 0 for none
 }
 
-var typeIdx = reflect.TypeFor[file.Idx]()
+var (
+	typeIdx  = reflect.TypeFor[file.Idx]()
+	typeFile = reflect.TypeFor[*file.File]()
+)
 
+// walk goes through v. top says that no inner function is around it; the outermost arrow function does not count.
 func (w *walker) walk(v reflect.Value, top bool) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -151,11 +187,12 @@ func (w *walker) walk(v reflect.Value, top bool) {
 			w.walk(v.Elem(), top)
 		}
 	case reflect.Pointer:
-		if v.IsNil() || w.seen[v.Pointer()] || v.Type() == reflect.TypeFor[*file.File]() {
+		if v.IsNil() || w.seen[v.Pointer()] || v.Type() == typeFile {
 			return
 		}
+		outermost := len(w.seen) == 0
 		w.seen[v.Pointer()] = true
-		w.walk(v.Elem(), top && w.look(v.Interface()))
+		w.walk(v.Elem(), top && (w.look(v.Interface()) || outermost))
 	case reflect.Slice:
 		for i := range v.Len() {
 			w.walk(v.Index(i), top)
@@ -171,13 +208,16 @@ func (w *walker) walk(v reflect.Value, top bool) {
 	}
 }
 
-// look notes what a node at the top level is, and tells whether what is inside of it is at the top level too.
+// look notes what a node at the top level is, and tells whether what is inside of it is at the top level too. A node is looked at before its
+// positions are moved.
 func (w *walker) look(node any) bool {
-	switch node.(type) {
+	switch n := node.(type) {
 	case *ast.AwaitExpression:
 		w.awaits = true
 	case *ast.ReturnStatement:
-		w.returns = true
+		if w.returns == 0 {
+			w.returns = n.Return + file.Idx(w.shift)
+		}
 	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassStaticBlock, *ast.MethodDefinition:
 		return false
 	}
