@@ -147,6 +147,7 @@ func visible(t testing.TB) string {
 			require.NoError(t, filepath.WalkDir(dir, openUp))
 			require.NoError(t, os.RemoveAll(dir))
 		})
+		require.NoError(t, os.Chmod(dir, 0o755))
 		dir, err = filepath.EvalSymlinks(dir)
 		require.NoError(t, err)
 		return dir
