@@ -16,19 +16,34 @@ const (
 )
 
 func only(names ...string) func(shell.Options) shell.Options {
-	return func(o shell.Options) shell.Options { return shell.OnlyTheseLayersForTests(o, names...) }
+	return func(o shell.Options) shell.Options {
+		if len(names) == 0 {
+			o.Limits = shell.Limits{} // some are kept by control groups, which are no layer
+		}
+		return shell.OnlyTheseLayersForTests(o, names...)
+	}
+}
+
+// alone is the arm with one set of layers and what carries them.
+func alone(set []string, want string) arm {
+	all := carried(set)
+	name := "only " + strings.Join(set, "+")
+	if extra := all[len(set):]; len(extra) > 0 {
+		name += " (carried by " + strings.Join(extra, "+") + ")"
+	}
+	return arm{name, only(all...), want}
 }
 
 // layerArms are the arms that need single layers: each set alone, the sets that do not help, and nothing at all.
 func (a attack) layerArms() []arm {
 	var arms []arm
 	for _, set := range a.alone {
-		arms = append(arms, arm{"only " + strings.Join(set, "+"), only(set...), refused})
+		arms = append(arms, alone(set, refused))
 	}
 	usual := a.rootOnly && os.Getuid() != 0
 	for _, set := range a.notBy {
 		if !usual {
-			arms = append(arms, arm{"only " + strings.Join(set, "+"), only(set...), through})
+			arms = append(arms, alone(set, through))
 		}
 	}
 	if a.alike == "" && !usual {

@@ -182,14 +182,14 @@ func writeOutside(args []string) (finding, error) {
 
 // legacyOpen uses open(2) where the architecture has it: a filter or ruleset that knows openat alone would miss it.
 func legacyOpen(path string, flags int) (int, error) {
-	if sysOpen < 0 {
+	if sysOpen == 0 {
 		return unix.Open(path, flags|unix.O_CLOEXEC, 0)
 	}
 	p, err := unix.BytePtrFromString(path)
 	if err != nil {
 		return -1, err
 	}
-	fd, _, errno := unix.Syscall(uintptr(sysOpen), uintptr(unsafe.Pointer(p)), uintptr(flags|unix.O_CLOEXEC), 0)
+	fd, _, errno := unix.Syscall(sysOpen, uintptr(unsafe.Pointer(p)), uintptr(flags|unix.O_CLOEXEC), 0)
 	if errno != 0 {
 		return -1, errno
 	}

@@ -228,11 +228,18 @@ func lines(b []byte) []string {
 	return strings.Split(string(bytes.TrimSuffix(b, []byte("\n"))), "\n")
 }
 
-// eventually polls until ok, for as long as the patience lasts.
+// eventually polls until ok, for as long as the patience lasts. It starts no goroutine: tests count those.
 func eventually(t *testing.T, ok func() bool, what string) {
 	t.Helper()
-	require.Eventually(t, ok, patience, 2*time.Millisecond, what)
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(what)
+		}
+	}
 }
+
+// trimmed is output without the white space around it.
+func trimmed(s string) string { return strings.TrimSpace(s) }
 
 // atoi reads a number that the test itself wrote.
 func atoi(s string) int {
