@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +21,7 @@ const childWord = "sallyport-test-child"
 var childPrograms = map[string]func(args []string) error{
 	"allocate": childAllocate,
 	"probe":    childProbe,
+	"vandal":   childVandal,
 }
 
 func runChild(name string, args []string) int {
@@ -72,8 +74,8 @@ func childAllocate(args []string) error {
 	return nil
 }
 
-// childProbe reads paths, one a line, and says of each whether it can be opened for reading, and whether it can be
-// written: an existing file is opened for appending, in a directory a file is made.
+// childProbe reads paths, one a line, and says of each whether it can be read, and whether it can be written: an existing
+// file gets a byte more, in a directory a file is made. Nothing is cleaned up: the host looks at what changed.
 func childProbe([]string) error {
 	in := bufio.NewScanner(os.Stdin)
 	out := bufio.NewWriter(os.Stdout)
@@ -105,14 +107,42 @@ func canRead(path string) bool {
 func canWrite(path string) bool {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		path += "/" + probeName
-		defer os.Remove(path)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return false
 	}
-	return f.Close() == nil
+	_, err = f.WriteString("+")
+	return f.Close() == nil && err == nil
 }
 
 // probeName is the file that the probe makes in a directory.
 const probeName = "made-by-the-probe"
+
+// childVandal reads paths, one a line, and tries to change each in every other way, counting on none to work. It says
+// which did.
+func childVandal([]string) error {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		path := in.Text()
+		for _, try := range []struct {
+			name string
+			run  func() error
+		}{
+			{"truncate", func() error { return os.Truncate(path, 0) }},
+			{"chmod", func() error { return os.Chmod(path, 0o777) }},
+			{"utimes", func() error { return os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)) }},
+			{"setxattr", func() error { return unix.Lsetxattr(path, "user.vandal", []byte("x"), 0) }},
+			{"link", func() error { return os.Link(path, path+".link") }},
+			{"rename", func() error { return os.Rename(path, path+".moved") }},
+			{"replace", func() error { return os.Rename("/tmp/replacement", path) }},
+			{"remove", func() error { return os.Remove(path) }},
+		} {
+			if try.run() == nil {
+				fmt.Println(try.name, path)
+			}
+		}
+	}
+	fmt.Println("done")
+	return in.Err()
+}
