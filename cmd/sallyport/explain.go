@@ -69,6 +69,7 @@ func cmdExplain(p *program, args []string) (int, error) {
 type answer struct {
 	Operation string `json:"operation"`
 	Target    string `json:"target"`
+	LeadsTo   string `json:"leads_to,omitempty"`
 	Allowed   bool   `json:"allowed"`
 	List      string `json:"list"`
 	Entry     string `json:"entry"`
@@ -87,19 +88,28 @@ func (f *explainFlags) ask(rules *policy.Rules) (answer, error) {
 		}
 		return newAnswer("connect", f.domain, rules.Connect(host, port)), nil
 	case f.write != "":
-		return askPath("write", f.write, rules.Write)
+		return askPath(rules, "write", f.write, rules.Write)
 	case f.read != "":
-		return askPath("read", f.read, rules.Read)
+		return askPath(rules, "read", f.read, rules.Read)
 	}
 	return answer{}, usage("explain", "the question is empty")
 }
 
-func askPath(operation, path string, decide func(string) policy.Decision) (answer, error) {
+// askPath asks about what a path leads to: rules are about real paths, and a command follows links too.
+func askPath(rules *policy.Rules, operation, path string, decide func(string) policy.Decision) (answer, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return answer{}, fmt.Errorf("%q: %w", path, err)
 	}
-	return newAnswer(operation, abs, decide(abs)), nil
+	real, err := rules.Canonical(abs)
+	if err != nil {
+		return answer{}, err
+	}
+	a := newAnswer(operation, abs, decide(real))
+	if real != abs {
+		a.LeadsTo = real
+	}
+	return a, nil
 }
 
 func newAnswer(operation, target string, d policy.Decision) answer {
@@ -141,7 +151,7 @@ func (a answer) text(notes []string) string {
 		rule = strings.TrimSpace(rule + " " + strconv.Quote(a.Entry))
 	}
 	for _, line := range []struct{ label, text string }{
-		{"rule", rule}, {"why", a.Why}, {"reason", a.Reason}, {"to change", a.Remedy},
+		{"leads to", a.LeadsTo}, {"rule", rule}, {"why", a.Why}, {"reason", a.Reason}, {"to change", a.Remedy},
 	} {
 		if line.text != "" {
 			fmt.Fprintf(&b, "  %-10s %s\n", line.label+":", compartment.Escape(line.text))

@@ -131,14 +131,18 @@ func (r *run) command(box *shell.Sandbox) (int, error) {
 	}
 	cmd := box.Command(ctx, r.argv[0], r.argv[1:]...)
 	cmd.Dir = r.flags.cwd
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, r.outputs.stdout, r.outputs.stderr
-	err := cmd.Start()
-	if err == nil {
+	cmd.Stdout, cmd.Stderr = commandOutputs(r.outputs.stdout, r.outputs.stderr)
+	input, err := feed(os.Stdin)
+	if err != nil {
+		return 0, err
+	}
+	cmd.Stdin = input.command
+	if err = cmd.Start(); err == nil {
 		forwarding := r.signals.passTo(cmd)
 		err = cmd.Wait()
 		forwarding.stop()
 	}
-	return r.finish(box, cmd, err)
+	return r.finish(box, cmd, errors.Join(err, input.end()))
 }
 
 // finish writes what was asked for about the run and turns its end into an exit status.
