@@ -1,6 +1,8 @@
 package shell_test
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -37,4 +39,58 @@ func TestDeniedCannotBeMovedAway(t *testing.T) {
 			require.Equal(t, "hunter2", read(t, filepath.Join(dir, tc.secret)), "on the host it is where it was")
 		})
 	}
+}
+
+// TestHostReplaces: a mount shows and covers what was there when the jail was made. When the host replaces a file or a
+// directory between commands, also before the first one, whose jail Open made, the next command sees the new one under
+// the same rules.
+func TestHostReplaces(t *testing.T) {
+	dir := visible(t)
+	secret, work := filepath.Join(dir, "secret"), filepath.Join(dir, "work")
+	write(t, secret, "hunter2", 0o644)
+	write(t, filepath.Join(work, ".bashrc"), "old", 0o644)
+	p := writable(work)
+	p.Filesystem.DenyRead = policy.Paths(secret)
+	box := open(t, p, shell.Options{})
+	for round := range 3 {
+		write(t, secret+".new", "hunter2", 0o644)
+		require.NoError(t, os.Rename(secret+".new", secret))
+		write(t, filepath.Join(work+".new", ".bashrc"), "new", 0o644)
+		require.NoError(t, os.RemoveAll(work))
+		require.NoError(t, os.Rename(work+".new", work))
+		out := output(t, script(t, box, `grep hunter2 "$1" 2>/dev/null; cat "$2/.bashrc"; (echo evil >"$2/.bashrc") 2>/dev/null || echo " kept"; echo $3 >"$2/made"`,
+			secret, work, fmt.Sprint(round)))
+		require.Equal(t, "new kept\n", out)
+		require.Equal(t, fmt.Sprintln(round), read(t, filepath.Join(work, "made")))
+	}
+}
+
+// TestHostTakesAway: when what the policy allows is gone, or has become something else, the next command does not start,
+// and the error says which path.
+func TestHostTakesAway(t *testing.T) {
+	dir := visible(t)
+	work, elsewhere := filepath.Join(dir, "work"), filepath.Join(dir, "elsewhere")
+	require.NoError(t, os.Mkdir(work, 0o755))
+	require.NoError(t, os.Mkdir(elsewhere, 0o755))
+	box := open(t, writable(work), shell.Options{})
+	for name, replace := range map[string]func() error{
+		"gone":   func() error { return nil },
+		"a link": func() error { return os.Symlink(elsewhere, work) },
+		"a file": func() error { return os.WriteFile(work, nil, 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, os.RemoveAll(work))
+			require.NoError(t, replace())
+			cmd := script(t, box, `echo ran >"$1/ran"`, work)
+			e := code(t, cmd.Run(), shell.CodeFailed)
+			require.Contains(t, e.Error(), work)
+			require.NotZero(t, e.Errno)
+			require.Nil(t, cmd.Completion)
+			require.NoFileExists(t, filepath.Join(elsewhere, "ran"))
+			require.Empty(t, children())
+		})
+	}
+	require.NoError(t, os.Remove(work))
+	require.NoError(t, os.Mkdir(work, 0o755))
+	require.Empty(t, output(t, script(t, box, `echo ran >"$1/ran"`, work)), "it is back, and so are the commands")
 }

@@ -1,0 +1,22 @@
+package shell
+
+import (
+	"context"
+
+	"sallyport/policy"
+	"sallyport/shell/internal/jail"
+)
+
+// PlannedFor is what the jails of a sandbox would be made from. Nothing is started.
+func PlannedFor(ctx context.Context, p policy.Policy, o Options) (jail.Plan, error) {
+	rules, err := Compile(p)
+	if err != nil {
+		return jail.Plan{}, err
+	}
+	plan, err := makePlan(ctx, p, rules, o)
+	if err != nil {
+		return jail.Plan{}, err
+	}
+	plan.close()
+	return plan.wire, nil
+}

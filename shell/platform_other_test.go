@@ -1,0 +1,43 @@
+//go:build !linux
+
+package shell_test
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sallyport/policy"
+	"sallyport/shell"
+)
+
+// TestOpenRefusesHere: this comes before any other check, also of a policy and options that could never work, and of a
+// context that is over (R23, R59).
+func TestOpenRefusesHere(t *testing.T) {
+	dead, cancel := context.WithCancel(t.Context())
+	cancel()
+	bad := policy.Policy{Filesystem: policy.Filesystem{AllowRead: policy.Paths("relative")}}
+	for _, ctx := range []context.Context{t.Context(), dead} {
+		for _, p := range []policy.Policy{{}, bad} {
+			_, err := shell.Open(ctx, p, shell.Options{Helper: "relative"})
+			var e *shell.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, shell.CodeUnsupportedEnv, e.Code)
+			require.Contains(t, e.Error(), runtime.GOOS)
+			require.NotEmpty(t, e.Hints)
+			if runtime.GOOS == "windows" {
+				require.Contains(t, strings.Join(e.Hints, "\n"), "WSL2")
+			}
+		}
+	}
+}
+
+// TestCompileExplainsHere: a policy can be explained on every platform.
+func TestCompileExplainsHere(t *testing.T) {
+	rules, err := shell.Compile(policy.Policy{})
+	require.NoError(t, err)
+	require.False(t, rules.Connect("example.com", 443).Allowed)
+}
