@@ -1,6 +1,7 @@
 package live
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,7 +91,7 @@ func prepare(first bool) error {
 	if err := copyFile("/proc/self/exe", attacker()); err != nil {
 		return err
 	}
-	if err := makeSetuid(); err != nil {
+	if err := errors.Join(makeSetuid(), makeForeignRepository()); err != nil {
 		return err
 	}
 	journal, err = os.OpenFile(filepath.Join(base, "journal"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)

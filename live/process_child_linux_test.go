@@ -25,6 +25,7 @@ func init() {
 	attackers["inspect-first-process-threads"] = inspectThreads
 	attackers["gain-by-setuid"] = gainBySetuid
 	attackers["inspect-self"] = inspectSelf
+	attackers["share-memory"] = shareMemory
 	modes["effective-user"] = func([]string) int { fmt.Println(os.Geteuid()); return 0 }
 }
 
@@ -319,4 +320,13 @@ func gainBySetuid(args []string) (finding, error) {
 		return finding{refused, "still user " + euid}, nil
 	}
 	return got("user %s became %s", strconv.Itoa(os.Getuid()), euid)
+}
+
+// shareMemory looks for a shared memory segment of the host by its key (conformance 55).
+func shareMemory(args []string) (finding, error) {
+	if err := need(args, 1); err != nil {
+		return finding{}, err
+	}
+	_, err := unix.SysvShmGet(atoi(args[0]), 4096, 0)
+	return judge("shmget", err, unix.ENOENT)
 }

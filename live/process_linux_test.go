@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 var (
@@ -31,6 +32,18 @@ func standInEnded(f *field) string {
 	return ""
 }
 
+// hostSegment makes a shared memory segment for the attack to find.
+func hostSegment(f *field) []string {
+	key := os.Getpid()<<8 | 0x5a
+	id, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
+	require.NoError(f.t, err)
+	f.t.Cleanup(func() {
+		_, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+		require.NoError(f.t, err)
+	})
+	return []string{strconv.Itoa(key)}
+}
+
 // processAttacks are the attacks on processes outside, on the first process of the jail, and on the kernel's files
 // (process cases 12, 13, 35; conformance 51).
 var processAttacks = []attack{
@@ -47,6 +60,12 @@ var processAttacks = []attack{
 		alone: [][]string{namespacesAlone, landlockAlone},
 		args:  standInPID,
 		after: standInEnded,
+	},
+	{
+		name:  "share-memory",
+		why:   "segments of the host are found by their number",
+		alone: [][]string{namespacesAlone},
+		args:  hostSegment,
 	},
 	{
 		name:  "trace-host-process",

@@ -1,0 +1,159 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sallyport/policy"
+	"sallyport/shell"
+)
+
+func init() { modes["spawn-times"] = spawnTimes }
+
+// starter runs one command to its end.
+type starter struct {
+	name string
+	run  func() error
+}
+
+// bubblewrapArgs make bubblewrap do what a jail does by default, as far as it can.
+var bubblewrapArgs = []string{"--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "true"}
+
+// starters are the ways of running true that are compared. Bubblewrap is left out where it is not installed.
+func starters() ([]starter, func(), error) {
+	box, err := shell.Open(context.Background(), policy.Policy{}, shell.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	in := func(box *shell.Sandbox) error {
+		cmd := box.Command(context.Background(), "true")
+		cmd.Dir = "/"
+		if err := cmd.Run(); err != nil {
+			return err
+		}
+		return exitZero(cmd.Completion.ExitCode)
+	}
+	// The first command takes the jail that Open has made; those that are measured make their own.
+	if err := in(box); err != nil {
+		return nil, nil, err
+	}
+	list := []starter{
+		{"plain", func() error { return exec.Command("true").Run() }},
+		{"ours", func() error { return in(box) }},
+		{"ours+open", func() error {
+			box, err := shell.Open(context.Background(), policy.Policy{}, shell.Options{})
+			if err != nil {
+				return err
+			}
+			defer box.Close()
+			return in(box)
+		}},
+	}
+	if _, err := exec.LookPath("bwrap"); err == nil {
+		list = append(list, starter{"bwrap", func() error { return exec.Command("bwrap", bubblewrapArgs...).Run() }})
+	}
+	return list, func() { _ = box.Close() }, nil // nothing runs in it any more
+}
+
+func exitZero(code int) error {
+	if code != 0 {
+		return fmt.Errorf("true exited with %d", code)
+	}
+	return nil
+}
+
+// medians runs every starter n times, in turn so that what else the machine does hits all alike, and gives the median of
+// each.
+func medians(n int) (map[string]time.Duration, error) {
+	list, done, err := starters()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	times := map[string][]time.Duration{}
+	for range n {
+		for _, s := range list {
+			start := time.Now()
+			if err := s.run(); err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			times[s.name] = append(times[s.name], time.Since(start))
+		}
+	}
+	out := map[string]time.Duration{}
+	for name, d := range times {
+		slices.Sort(d)
+		out[name] = d[len(d)/2]
+	}
+	return out, nil
+}
+
+// spawnTimes measures as whoever runs it and prints the medians.
+func spawnTimes(args []string) int {
+	m, err := medians(atoi(args[0]))
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println(string(b))
+	return 0
+}
+
+// BenchmarkSpawn compares what it costs to run true: a plain fork and exec, a command in an open sandbox ("ours", each
+// with a jail of its own that was not made before), the same with opening and closing the sandbox, and bubblewrap with
+// all namespaces. One operation is one of each, in turn; the metrics are the medians and their ratios. It runs as root
+// and as an ordinary user (R4).
+func BenchmarkSpawn(b *testing.B) {
+	users := []string{"user"}
+	if os.Getuid() == 0 {
+		users = []string{"root", "user"}
+	}
+	for _, user := range users {
+		b.Run(user, func(b *testing.B) {
+			if err := probe(); err != nil {
+				b.Fatal("no command can be confined here: ", err)
+			}
+			m := measure(b, user)
+			for name, d := range m {
+				b.ReportMetric(float64(d.Microseconds()), name+"-µs")
+			}
+			b.ReportMetric(ratio(m["ours"], m["plain"]), "ours/plain")
+			if bwrap, ok := m["bwrap"]; ok {
+				b.ReportMetric(ratio(m["ours"], bwrap), "ours/bwrap")
+			}
+			b.ReportMetric(0, "ns/op") // a sum of unlike things
+		})
+	}
+}
+
+func measure(b *testing.B, user string) map[string]time.Duration {
+	b.Helper()
+	cmd := again("spawn-times", strconv.Itoa(b.N))
+	if user == "user" {
+		cmd = asUser("spawn-times", strconv.Itoa(b.N))
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	var m map[string]time.Duration
+	if err := json.Unmarshal([]byte(strings.TrimSpace(string(out))), &m); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	return m
+}
+
+func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
