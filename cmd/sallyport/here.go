@@ -17,12 +17,12 @@ func guardPolicyFile(file string, r *request) error {
 	if file == "" || r.policy.Filesystem.Disabled {
 		return nil
 	}
-	given, real, err := bothNames(file)
+	given, err := filepath.Abs(file)
 	if err != nil {
-		return err
+		return fmt.Errorf("%q: %w", file, err)
 	}
 	for _, root := range r.rules.WritableRoots() {
-		if isBelow(root, given) || isBelow(root, real) {
+		if passesThrough(root, given) {
 			return &trouble{
 				text: fmt.Sprintf("policy file %q lies inside %q, which it lets be written", file, root),
 				hint: "move the file out of every allowWrite directory",
@@ -68,17 +68,6 @@ func passesThrough(root, path string) bool {
 			return false
 		}
 	}
-}
-
-// bothNames gives the absolute name of a file and the place that it leads to on the host, links followed.
-func bothNames(name string) (given, real string, err error) {
-	if given, err = filepath.Abs(name); err == nil {
-		real, err = realPath(given)
-	}
-	if err != nil {
-		return "", "", fmt.Errorf("%q: %w", name, err)
-	}
-	return given, real, nil
 }
 
 // realPath follows the links of an absolute path, of which a last part may not exist yet. A link that leads nowhere is
