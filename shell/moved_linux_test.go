@@ -90,7 +90,7 @@ func TestHostTakesAway(t *testing.T) {
 			require.Empty(t, children())
 		})
 	}
-	require.NoError(t, os.Remove(work))
+	require.NoError(t, os.RemoveAll(work))
 	require.NoError(t, os.Mkdir(work, 0o755))
 	require.Empty(t, output(t, script(t, box, `echo ran >"$1/ran"`, work)), "it is back, and so are the commands")
 }
