@@ -168,35 +168,42 @@ func (e *Evaluation) begin(c *pending, to chan<- event) {
 		ctx = context.WithoutCancel(ctx)
 	}
 	go func() {
-		defer func() { to <- event{of: c, returned: true} }()
+		var once sync.Once
+		settle := func(ev event) { once.Do(func() { to <- ev }) }
+		defer func() { // also when the power, or its gate, ends the goroutine
+			settle(event{of: c, failure: vanished(c.power)})
+			to <- event{of: c, returned: true}
+		}()
 		if f := e.ask(c.power, c.call); f != nil {
-			to <- event{of: c, failure: f}
+			settle(event{of: c, failure: f})
 			return
 		}
-		e.timed(ctx, c, to)
+		e.timed(ctx, c, settle)
 	}()
 }
 
+// vanished is the failure of a power that came to no end of its own.
+func vanished(p *Power) *Failure {
+	return fail(KindPowerPanic, "Error", p.Name+" could not do it", fmt.Errorf("%s: the power ended its goroutine", p.Name))
+}
+
 // timed runs the power and settles the call when it returns or when its time is over, whichever is first.
-func (e *Evaluation) timed(ctx context.Context, c *pending, to chan<- event) {
+func (e *Evaluation) timed(ctx context.Context, c *pending, settle func(event)) {
 	limit := e.host.limits.CallTime
 	if c.power.Limits.Time > 0 {
 		limit = min(limit, c.power.Limits.Time)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var once sync.Once
 	late := context.AfterFunc(ctx, func() {
 		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			return // the evaluation ended; Finish says what becomes of the call
 		}
-		once.Do(func() {
-			to <- event{of: c, failure: fail(KindPowerTime, "Error", fmt.Sprintf("%s took longer than %s", c.power.Name, limit), context.DeadlineExceeded)}
-		})
+		settle(event{of: c, failure: fail(KindPowerTime, "Error", fmt.Sprintf("%s took longer than %s", c.power.Name, limit), context.DeadlineExceeded)})
 	})
 	ev := e.do(ctx, c)
 	late()
-	once.Do(func() { to <- ev })
+	settle(ev)
 }
 
 // ask puts the call to the power's gate.
@@ -225,10 +232,9 @@ func (e *Evaluation) ask(p *Power, call *Call) (f *Failure) {
 // do runs the power's function and turns what comes of it into an event. A panic is contained here.
 func (e *Evaluation) do(ctx context.Context, c *pending) (ev event) {
 	p := c.power
-	ev = event{of: c, failure: fail(KindPowerPanic, "Error", p.Name+" could not do it", errors.New("the power ended its goroutine"))}
 	defer func() {
 		if x := recover(); x != nil {
-			ev.failure = fail(KindPowerPanic, "Error", p.Name+" could not do it", fmt.Errorf("%s: panic: %v", p.Name, x))
+			ev = event{of: c, failure: fail(KindPowerPanic, "Error", p.Name+" could not do it", fmt.Errorf("%s: panic: %v", p.Name, x))}
 		}
 	}()
 	v, err := p.Do(ctx, c.call)

@@ -19,7 +19,7 @@ func Ask(ctx context.Context, f Func, c Call) error {
 		return &Error{Reason: ErrUnavailable, Tool: c.Tool, Err: errors.New("no gate was given")}
 	}
 	answers := make(chan answer, 1) // room for one, so that a gate that answers too late does not wait for ever
-	go func() { answers <- ask(ctx, f, c) }()
+	go ask(ctx, f, c, answers)
 	select {
 	case a := <-answers:
 		if ctx.Err() != nil { // an approval that came with the end of the turn approves nothing
@@ -37,16 +37,17 @@ type answer struct {
 	err     error
 }
 
-// ask runs the gate and turns a panic, or a goroutine ended from inside the gate, into an error.
-func ask(ctx context.Context, f Func, c Call) (a answer) {
-	a.err = errors.New("the gate ended without an answer") // what stays when f leaves by runtime.Goexit
+// ask runs the gate and sends what comes of it. A panic, and a goroutine that is ended from inside the gate, are errors.
+func ask(ctx context.Context, f Func, c Call, answers chan<- answer) {
+	a := answer{err: errors.New("the gate ended without an answer")} // what stays when f leaves by runtime.Goexit
 	defer func() {
 		if p := recover(); p != nil {
 			a = answer{err: fmt.Errorf("the gate panicked: %v", p)}
 		}
+		answers <- a
 	}()
 	v, err := f(ctx, c)
-	return answer{verdict: v, err: err}
+	a = answer{verdict: v, err: err}
 }
 
 // judge turns the answer into nil or an *Error. An error wins over any verdict.
