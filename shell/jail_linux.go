@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sallyport/policy"
 	"sallyport/shell/internal/jail"
 )
 
@@ -27,10 +28,13 @@ type jailProcess struct {
 	report  Report
 	cgroup  *cgroup // of its command, when limits need one
 
+	numbers map[int]int // number of a record → its place in records, from 1
+
 	gone atomic.Bool // the socket is closed, or about to be
 
 	// Set by wait:
 	breaches map[string]int // limits that the command ran into
+	records  []Violation    // what was denied, in the order in which it came up
 	killed   bool           // PID 1 was killed before the command had ended
 }
 
@@ -77,7 +81,7 @@ func (p *jailPlan) launch() (*jailProcess, error) {
 		ours.Close()
 		return nil, err
 	}
-	j := &jailProcess{plan: p, sock: ours, trace: trace}
+	j := &jailProcess{plan: p, sock: ours, trace: trace, numbers: map[int]int{}}
 	j.pid, err = jail.Launch(p.setup, p.namespaces(), jail.Files{
 		Socket: int(theirs.Fd()), Plan: int(p.file.Fd()), Trace: int(trace.Fd()), Null: int(p.null.Fd()),
 	})
@@ -223,9 +227,13 @@ func (j *jailProcess) lastWords() error {
 	return errors.New(text)
 }
 
-// wait waits until the command has ended and nothing of the jail is left.
-func (j *jailProcess) wait() (Completion, error) {
+// wait waits until the command has ended and nothing of the jail is left. Records come first, each handed to told.
+func (j *jailProcess) wait(told func(Violation)) (Completion, error) {
 	m, err := j.receive()
+	for err == nil && m.Denied != nil {
+		j.record(m.Denied, told)
+		m, err = j.receive()
+	}
 	state, waitErr := j.process.Wait()
 	defer j.release()
 	if err != nil || m.Exited == nil {
@@ -246,6 +254,33 @@ func (j *jailProcess) wait() (Completion, error) {
 		done.Limit = "memory"
 	}
 	return done, nil
+}
+
+// record keeps one record, or the final count of one that is known.
+func (j *jailProcess) record(d *jail.Denied, told func(Violation)) {
+	v := violation(d)
+	if known := j.numbers[d.Number]; known > 0 {
+		j.records[known-1].Count = v.Count
+	} else {
+		j.records = append(j.records, v)
+		j.numbers[d.Number] = len(j.records)
+	}
+	told(v)
+}
+
+func violation(d *jail.Denied) Violation {
+	v := Violation{
+		Time: time.Unix(0, d.UnixNano), PID: d.PID, Program: string(d.Program), Operation: d.Operation, Target: string(d.Target),
+		Rule: d.RuleText, Remedy: d.Remedy, Count: d.Count,
+		Decision: policy.Decision{
+			Axis: policy.Axis(d.Axis), Path: string(d.Path), Reason: d.Reason, Remedy: d.Remedy,
+			Rule: policy.Rule{List: d.List, Entry: d.Entry, Index: d.Index, Why: d.Why},
+		},
+	}
+	if d.Errno != 0 {
+		v.Errno = unix.ErrnoName(d.Errno)
+	}
+	return v
 }
 
 // release gives back what the host holds of a jail that is gone.

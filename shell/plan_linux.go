@@ -49,7 +49,7 @@ type source struct {
 type mountCounts struct{ writable, covered, readOnly int }
 
 // makePlan decides what to mount where. It looks at the host once; a jail mounts without looking again.
-func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, o Options) (*jailPlan, error) {
+func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, seen []jail.Resolved, o Options) (*jailPlan, error) {
 	if err := enforceable(p, rules); err != nil {
 		return nil, err
 	}
@@ -76,6 +76,10 @@ func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, o Optio
 	}
 	plan.wire.Root, plan.wire.Points, plan.wire.Ops = m.root, m.rootPoints, m.finished
 	plan.names, plan.sources = m.names, m.sources
+	var err error
+	if plan.wire.Names, err = m.byName(p, seen, o); err != nil {
+		return nil, err
+	}
 	plan.count()
 	return plan, plan.seal()
 }
@@ -132,9 +136,8 @@ func enforceable(p policy.Policy, rules *policy.Rules) error {
 		return refuse("network.allowUnixSockets: grants of path sockets cannot be enforced yet", "leave it empty")
 	}
 	for _, e := range rules.Entries() {
-		if (e.Glob || e.Undecidable) && !p.Filesystem.Disabled {
-			return refuse(fmt.Sprintf("filesystem.%s[%d]: the pattern %q cannot be enforced yet for names that appear later", e.List, e.Index, e.Given),
-				"name the paths one by one; a directory covers everything below it")
+		if why, hint := unenforceable(e); why != "" && !p.Filesystem.Disabled {
+			return refuse(fmt.Sprintf("filesystem.%s[%d]: the pattern %q %s", e.List, e.Index, e.Given, why), hint)
 		}
 	}
 	return nil
@@ -232,6 +235,7 @@ type mountPlanner struct {
 	finished   []jail.Op
 	sources    []source
 	names      nameReport
+	guarded    []jail.Guarded
 }
 
 func (m *mountPlanner) plan(ctx context.Context, helper string) error {
@@ -308,6 +312,9 @@ func (m *mountPlanner) addEntry(e policy.Entry) error {
 			return err
 		}
 	}
+	if e.Glob {
+		return m.addPattern(e)
+	}
 	if !e.Allow && e.Axis == policy.AxisWrite && isDefaultDevice(e.Real) {
 		return &Error{Code: CodeUnsupportedEnv, Detail: fmt.Sprintf("filesystem.%s[%d]: writing to %s cannot be denied yet", e.List, e.Index, e.Given)}
 	}
@@ -320,6 +327,15 @@ func (m *mountPlanner) addEntry(e policy.Entry) error {
 		m.add(jail.Writable, e.Real)
 	case m.rules.Read(e.Real).Allowed:
 		m.add(jail.Back, e.Real)
+	}
+	return nil
+}
+
+// addPattern shows what a pattern may allow. What it denies no mount can say: that is decided by name, and so is which of
+// the names below a directory that is shown writable the pattern means.
+func (m *mountPlanner) addPattern(e policy.Entry) error {
+	if e.List == "allowWrite" {
+		m.add(jail.Writable, e.Base)
 	}
 	return nil
 }

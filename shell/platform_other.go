@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"sallyport/policy"
+	"sallyport/shell/internal/jail"
 )
 
 // supported refuses every platform but Linux before anything else is looked at (R23, R59, R312).
@@ -34,6 +35,7 @@ type (
 		report   Report
 		breaches map[string]int
 		killed   bool
+		records  []Violation
 	}
 	commandSpec struct {
 		name, dir string
@@ -41,7 +43,7 @@ type (
 	}
 )
 
-func makePlan(context.Context, policy.Policy, *policy.Rules, Options) (*jailPlan, error) {
+func makePlan(context.Context, policy.Policy, *policy.Rules, []jail.Resolved, Options) (*jailPlan, error) {
 	return nil, supported()
 }
 
@@ -51,7 +53,7 @@ func (*jailPlan) close()                                      {}
 func (*jailProcess) run(context.Context, *jailPlan, commandSpec, []*os.File) error {
 	return supported()
 }
-func (*jailProcess) wait() (Completion, error) { return Completion{}, supported() }
-func (*jailProcess) signal(os.Signal) error    { return supported() }
-func (*jailProcess) kill()                     {}
-func (*jailProcess) discard()                  {}
+func (*jailProcess) wait(func(Violation)) (Completion, error) { return Completion{}, supported() }
+func (*jailProcess) signal(os.Signal) error                   { return supported() }
+func (*jailProcess) kill()                                    {}
+func (*jailProcess) discard()                                 {}

@@ -21,23 +21,32 @@ func confinedLife() error {
 	if err := defaultSignals(); err != nil {
 		return err
 	}
+	// Compiled before any filter: from then on this thread opens nothing.
+	names, err := prepareNames(plan)
+	if err != nil {
+		return err
+	}
+	// The program with the listener comes first: the static one refuses to make another.
+	if err := names.start(); err != nil {
+		return err
+	}
 	if plan.Layers.Has(LayerSeccomp) {
 		if err := installFilter(plan); err != nil {
 			return err
 		}
 	}
-	ready, err := readBack(plan)
+	ready, err := readBack(plan, names)
 	if err != nil {
 		return err
 	}
 	if err := send(Message{Ready: ready}); err != nil {
 		return err
 	}
-	return serve(plan)
+	return serve(plan, names)
 }
 
 // serve waits for the command, starts it, and reaps until it ends. It ends the process itself.
-func serve(plan *Plan) error {
+func serve(plan *Plan, names *namesLayer) error {
 	request, files, err := receive()
 	if err != nil || request.Spawn == nil {
 		unix.Exit(0) // the host closed its end without a command: nothing ran
@@ -54,9 +63,10 @@ func serve(plan *Plan) error {
 	go followHost(pid, len(groups) > 0)
 	exited := reap(pid)
 	exited.Limit, exited.LimitSeen = watch.breach()
+	names.records.finish()
 	if send(Message{Exited: exited}) != nil { // the host is gone
 		_ = unix.Kill(-1, unix.SIGKILL)
-		removeCgroups(groups)
+		elsewhere(func() { removeCgroups(groups) })
 	}
 	unix.Exit(0)
 	return nil

@@ -1,0 +1,81 @@
+package shell
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"sallyport/policy"
+	"sallyport/shell/internal/jail"
+)
+
+// What mounts cannot say is decided by name, by the jail's first process: names that do not exist yet, at any depth, and
+// patterns. The rules travel to it as the policy, with what its links led to here.
+
+// byName plans the decisions by name; nil when there is nothing to decide and nothing to record.
+func (m *mountPlanner) byName(p policy.Policy, seen []jail.Resolved, o Options) (*jail.Names, error) {
+	n := &jail.Names{
+		Resolved: seen, Private: privateDirs, Guarded: m.guarded, Record: !o.NoRecords,
+		NoNetwork: !o.NoRecords && !p.Network.Unrestricted,
+	}
+	if !m.disabled {
+		denies := m.deniesReads()
+		n.Writes = n.Record || len(m.rules.WritableRoots()) > 0 || m.hasPattern("allowWrite")
+		n.DecideReads = o.StrictReads && denies || m.hasPattern("denyRead")
+		n.WatchReads = n.Record && denies && !n.DecideReads
+		n.Probe = []byte(m.deniedName())
+	}
+	if !n.Writes && !n.DecideReads && !n.Record {
+		return nil, nil
+	}
+	var err error
+	if n.Policy, err = json.Marshal(p); err != nil {
+		return nil, &Error{Code: CodeFailed, Detail: "write the policy for the jail", Err: err}
+	}
+	return n, nil
+}
+
+func (m *mountPlanner) deniesReads() bool {
+	for _, e := range m.rules.Entries() {
+		if e.List == "denyRead" {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *mountPlanner) hasPattern(list string) bool {
+	for _, e := range m.rules.Entries() {
+		if e.List == list && e.Glob {
+			return true
+		}
+	}
+	return false
+}
+
+// deniedName is a path that the rules refuse to have written: a mandatory name in a writable root where there is one.
+// Whether calls are judged is found out by asking for it.
+func (m *mountPlanner) deniedName() string {
+	for _, root := range m.rules.WritableRoots() {
+		for _, name := range policy.Mandatories() {
+			if path := filepath.Join(root, name.Name); !m.rules.Write(path).Allowed {
+				return path
+			}
+		}
+	}
+	return "/proc/sys" // private to every command, and not writable
+}
+
+// unenforceable says why a pattern cannot be enforced, or "".
+func unenforceable(e policy.Entry) (why, hint string) {
+	switch {
+	case e.Undecidable:
+		return "means nothing", "correct the pattern"
+	case !e.Glob || !e.Allow:
+		return "", ""
+	case e.List == "allowWrite" && e.Base != "/":
+		return "", ""
+	case e.List == "allowWrite":
+		return "would have the whole of / shown writable", "begin it with the directory that it is about"
+	}
+	return "cannot be enforced yet: what is denied around it is not to be seen at all", "name the paths one by one; a directory covers everything below it"
+}

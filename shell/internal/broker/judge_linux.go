@@ -1,0 +1,150 @@
+package broker
+
+import (
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"sallyport/policy"
+)
+
+// write decides about changing a path.
+func (b *Broker) write(path string) policy.Decision {
+	if d, ok := b.guarded(path); ok {
+		return d
+	}
+	return b.Rules.Write(path)
+}
+
+// emptyDir decides about making or removing a directory that is empty.
+func (b *Broker) emptyDir(path string) policy.Decision {
+	if d, ok := b.guarded(path); ok {
+		return d
+	}
+	return b.Rules.Mkdir(path)
+}
+
+// move decides about a directory or a link that comes to stand at a path, from another one or made anew.
+func (b *Broker) move(from, to string) policy.Decision {
+	for _, p := range []string{from, to} {
+		if d, ok := b.guarded(p); ok {
+			return d
+		}
+	}
+	return b.Rules.Move(from, to)
+}
+
+// comesTo decides about a file that gets a name. Nothing at all may be moved to where a mandatory name begins: what it
+// is could be exchanged between the look and the move.
+func (b *Broker) comesTo(path string) policy.Decision {
+	if d := b.write(path); !d.Allowed {
+		return d
+	}
+	if _, private := b.Rules.PrivateAt(path); private {
+		return policy.Decision{Allowed: true}
+	}
+	if _, ok := b.Rules.MandatoryComponent(path); ok {
+		return b.Rules.Move("", path)
+	}
+	return policy.Decision{Allowed: true}
+}
+
+func (b *Broker) guarded(path string) (policy.Decision, bool) {
+	for _, g := range b.Guarded {
+		if path == g.Path || strings.HasPrefix(path, g.Path+"/") {
+			return policy.Decision{
+				Axis: policy.AxisWrite, Path: path,
+				Rule:   policy.Rule{List: policy.ListMandatory, Entry: g.Path, Index: -1, Why: g.Why},
+				Reason: "tried to write " + path + ", which stays as it is: " + g.Why,
+			}, true
+		}
+	}
+	return policy.Decision{}, false
+}
+
+// decide is write, or read where reads are decided: always, when this process makes the call anyway.
+func (t *task) decide(path string, writing bool) policy.Decision {
+	if writing {
+		return t.write(path)
+	}
+	if !t.DecideReads && t.nr != unix.SYS_OPENAT2 {
+		return policy.Decision{Allowed: true}
+	}
+	if d := t.Rules.Read(path); !d.Allowed && !t.ownPrivate(path, d) {
+		return d
+	}
+	return policy.Decision{Allowed: true, Axis: policy.AxisRead}
+}
+
+// ownPrivate says whether a refused read is of the command's own directory. The rules speak of the host's, which is not
+// to be seen there.
+func (b *Broker) ownPrivate(path string, d policy.Decision) bool {
+	_, private := b.Rules.PrivateAt(path)
+	return private && d.Rule.List == policy.ListPrivate
+}
+
+// refused is the answer for what was judged and denied, and its record. errno is as the kernel gives it where a mount
+// refuses too: a program that copes with one copes with the other.
+func (t *task) refused(operation string, d policy.Decision, dir int) answer {
+	errno := unix.EACCES
+	if operation != "read" && readOnly(dir) {
+		errno = unix.EROFS
+	}
+	return t.deny(operation, d, errno)
+}
+
+func (t *task) deny(operation string, d policy.Decision, errno unix.Errno) answer {
+	if t.Record != nil {
+		t.Record(Denial{Operation: operation, Target: d.Path, Errno: errno, Decision: d}, t.who)
+	}
+	return failed(errno)
+}
+
+// recordOpaque is the record of a call whose arguments could not be read: it was refused without being judged.
+func (t *task) recordOpaque(errno unix.Errno) {
+	if t.Record == nil || errno == 0 {
+		return
+	}
+	d := policy.Decision{
+		Axis: policy.AxisWrite, Rule: policy.Rule{List: policy.ListInvalid, Index: -1, Why: whyOpaque},
+		Reason: "tried to change a file, " + whyOpaque,
+		Remedy: "have the program leave itself readable (prctl PR_SET_DUMPABLE, and read permission on its file)",
+	}
+	t.Record(Denial{Operation: "write", Target: "a path that could not be read", Errno: errno, Decision: d}, t.who)
+}
+
+const whyOpaque = "the process does not let its memory be read, so that what it asked for cannot be judged"
+
+func readOnly(fd int) bool {
+	var st unix.Statfs_t
+	if fd == unix.AT_FDCWD {
+		return unix.Statfs("/", &st) == nil && st.Flags&unix.ST_RDONLY != 0
+	}
+	return unix.Fstatfs(fd, &st) == nil && st.Flags&unix.ST_RDONLY != 0
+}
+
+// isMountPoint says whether a name is where something is mounted: the kernel then says EBUSY to moving or removing it.
+func isMountPoint(p *place) bool {
+	var stx unix.Statx_t
+	err := unix.Statx(p.dir, p.base, unix.AT_SYMLINK_NOFOLLOW, 0, &stx)
+	return err == nil && stx.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+}
+
+// statName looks at a name itself.
+func statName(p *place) (unix.Stat_t, unix.Errno) {
+	var st unix.Stat_t
+	err := unix.Fstatat(p.dir, p.base, &st, unix.AT_SYMLINK_NOFOLLOW)
+	return st, errnoOf(err)
+}
+
+// probe answers the main thread: it makes calls only to find out whether they are judged, and none of them is made.
+func (t *task) probe() answer {
+	path, errno := t.path(3, false)
+	if errno != 0 {
+		return failed(errno)
+	}
+	if t.write(path).Allowed {
+		return answer{}
+	}
+	return failed(unix.EACCES)
+}
