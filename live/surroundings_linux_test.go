@@ -35,7 +35,7 @@ func runFromMemory([]string) (finding, error) {
 	if _, err := program.Write(self); err != nil {
 		return finding{}, err
 	}
-	// The number is inherited; executed by way of it, the file cannot be open for writing, so by a descriptor anew.
+	// A file that is open for writing cannot be executed, so it is opened anew, for reading.
 	path := fmt.Sprintf("/proc/self/fd/%d", fd)
 	readable, err := os.Open(path)
 	if err != nil {
