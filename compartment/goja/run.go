@@ -50,7 +50,7 @@ func (r *realm) syntax(bad *syntaxError, source string) compartment.Ending {
 }
 
 // shown makes guest text fit to be shown.
-func shown(s string) string { return compartment.Clip(compartment.Escape(s), shortText) }
+func shown(s string) string { return compartment.Shown(s, shortText) }
 
 // await waits until the result is no pending promise and no call is under way, settling the promises of the calls that come to their end.
 // Every call of a program belongs to its evaluation, so the evaluation is over when they are.
