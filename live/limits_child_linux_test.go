@@ -14,6 +14,8 @@ import (
 
 func init() {
 	attackers["use-memory"] = useMemory
+	attackers["use-memory-unmapped"] = useMemoryUnmapped
+	attackers["blind-memory-watch"] = blindWatch
 	attackers["start-processes"] = startProcesses
 	attackers["write-large-file"] = writeLarge
 	attackers["raise-limit"] = raiseLimit
@@ -39,6 +41,33 @@ func useMemory(args []string) (finding, error) {
 		time.Sleep(time.Millisecond)
 	}
 	return got("%s MiB", args[0])
+}
+
+// useMemoryUnmapped fills memory that no process has mapped, up to the given number of MiB.
+func useMemoryUnmapped(args []string) (finding, error) {
+	if err := need(args, 1); err != nil {
+		return finding{}, err
+	}
+	fd, err := unix.MemfdCreate("unmapped", unix.MFD_CLOEXEC)
+	if err != nil {
+		return finding{}, err
+	}
+	block := make([]byte, 1<<20)
+	for n := range atoi(args[0]) {
+		if _, err := unix.Write(fd, block); err != nil {
+			return judge(fmt.Sprintf("write after %d MiB", n), err, unix.ENOMEM, unix.EFBIG)
+		}
+		time.Sleep(time.Millisecond) // as in useMemory
+	}
+	return got("%s MiB", args[0])
+}
+
+// blindWatch takes the first process every descriptor and then uses memory.
+func blindWatch(args []string) (finding, error) {
+	err := unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, &unix.Rlimit{}, nil)
+	f, more := useMemory(args)
+	f.detail = fmt.Sprintf("prlimit: %v; %s", err, f.detail)
+	return f, more
 }
 
 // startProcesses starts at most the given number of processes that stay, and ends those that it started.

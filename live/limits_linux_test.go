@@ -93,6 +93,26 @@ func TestMemoryLimit(t *testing.T) {
 	})
 }
 
+// TestMemoryLimitCannotBeDodged: memory that no process has mapped counts, and the watch cannot be blinded. Where the
+// limit is best effort, as the report then says, what it does not see is written into the report of this run.
+func TestMemoryLimitCannotBeDodged(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		f := newField(t)
+		box := open(t, f.writable(), shell.Options{Limits: shell.Limits{MemoryBytes: 64 << 20}})
+		bestEffort := strings.Contains(box.Report().Layer("limit: memory").Evidence, "best effort")
+		for _, name := range []string{"blind-memory-watch", "use-memory-unmapped"} {
+			cmd := command(t, box, f.ws, attacker(), "attack", name, "400")
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, explain(err))
+			if name == "use-memory-unmapped" && bestEffort && cmd.Completion.Limit == "" {
+				record(entry{Kind: "note", Test: t.Name(), Attack: name, Detail: "not seen by the best-effort limit: " + trimmed(string(out))})
+				continue
+			}
+			require.Equal(t, "memory", cmd.Completion.Limit, "%s: %+v: %s", name, cmd.Completion, out)
+		}
+	})
+}
+
 // killBound is how long after its end a tree may live: 250 ms, and what a busy machine of two cores adds.
 const killBound = 250*time.Millisecond + 500*time.Millisecond
 
