@@ -2,13 +2,27 @@ package shell
 
 import (
 	"path/filepath"
+	"slices"
 
 	"sallyport/policy"
 )
 
 // privateDirs are the directories of which every command has its own: what the host has there is not seen unless the
-// policy names it.
-var privateDirs = []policy.PrivateDir{
+// policy names it. Where one is a symbolic link, as /var/tmp is on some systems, so is what it leads to.
+func privateDirs() []policy.PrivateDir {
+	dirs := slices.Clone(usualPrivateDirs)
+	for _, d := range usualPrivateDirs {
+		real, err := filepath.EvalSymlinks(d.Path)
+		if err != nil || slices.ContainsFunc(dirs, func(have policy.PrivateDir) bool { return have.Path == real }) {
+			continue
+		}
+		d.Path = real
+		dirs = append(dirs, d)
+	}
+	return dirs
+}
+
+var usualPrivateDirs = []policy.PrivateDir{
 	{Path: "/tmp", Writable: true, Why: "every command has a /tmp of its own, gone when it ends"},
 	{Path: "/var/tmp", Writable: true, Why: "every command has a /var/tmp of its own, gone when it ends"},
 	{Path: "/dev", Why: "every command has a /dev of its own, with null, zero, full, random, urandom, tty and pts"},
@@ -21,7 +35,7 @@ var privateDirs = []policy.PrivateDir{
 func Compile(p policy.Policy) (*policy.Rules, error) {
 	rules, err := p.Compile(policy.CompileOptions{
 		Resolve: filepath.EvalSymlinks,
-		Private: privateDirs,
+		Private: privateDirs(),
 	})
 	if err != nil {
 		return nil, invalid("policy", err)

@@ -18,21 +18,30 @@ const maxScan = 4_000_000
 
 // nameReport says which protected names were found, and what is not covered.
 type nameReport struct {
-	found  int
-	absent []string // denied paths that do not exist
-	hard   []string // protected files with another hard link, by which they could be written
-	roots  int
+	searched bool
+	paths    []string // what to protect
+	found    int
+	absent   []string // denied paths that do not exist
+	dangling []string // mandatory names that are links to nothing
+	hard     []string // protected files with another hard link, by which they could be written
+	roots    int
 }
 
 // addNames looks through every writable root for mandatory names that exist and protects them. It happens once, when
 // the sandbox is opened, and not for every command: its cost grows with the tree.
 func (m *mountPlanner) addNames(ctx context.Context) error {
-	left := maxScan
-	for _, root := range m.rules.WritableRoots() {
-		m.names.roots++
-		if err := m.scan(ctx, root, &left); err != nil {
-			return err
+	if !m.names.searched {
+		m.names.searched = true
+		left := maxScan
+		for _, root := range m.rules.WritableRoots() {
+			m.names.roots++
+			if err := m.scan(ctx, root, &left); err != nil {
+				return err
+			}
 		}
+	}
+	for _, path := range m.names.paths {
+		m.protectAll(path)
 	}
 	return nil
 }
@@ -60,30 +69,86 @@ func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 	if d.IsDir() && m.skipped(path) {
 		return iofs.SkipDir
 	}
-	if _, ok := m.rules.MandatoryAt(root, strings.TrimPrefix(path, strings.TrimSuffix(root, "/")+"/")); !ok {
+	if len(path) > maxPath {
+		m.names.paths = append(m.names.paths, path)
+		return iofs.SkipDir
+	}
+	rel := strings.TrimPrefix(path, strings.TrimSuffix(root, "/")+"/")
+	if d.Type()&iofs.ModeSymlink != 0 || strings.EqualFold(d.Name(), ".git") && d.Type().IsRegular() {
+		m.visitDetour(root, rel, path)
+	}
+	if _, ok := m.rules.MandatoryAt(root, rel); !ok {
 		return nil
 	}
-	m.names.found++
-	m.protect(path)
+	m.found(path)
 	switch {
 	case d.IsDir():
 		return iofs.SkipDir
-	case d.Type()&iofs.ModeSymlink != 0:
-		m.protectTarget(path)
 	case d.Type().IsRegular() && hardLinks(path) > 1:
 		m.names.hard = append(m.names.hard, path)
 	}
 	return nil
 }
 
-// protectTarget protects what a link leads to: the link itself cannot be replaced, and writing goes through it.
-func (m *mountPlanner) protectTarget(link string) {
-	target, err := filepath.EvalSymlinks(link)
-	if err != nil {
-		m.names.absent = append(m.names.absent, "the target of "+link)
+// maxPath is the longest path in which a name is still looked for: what lies deeper in a tree is made read-only whole.
+// The kernel takes 4,095 bytes, and a component can have 255.
+const maxPath = 3500
+
+func (m *mountPlanner) found(path string) {
+	m.names.found++
+	m.names.paths = append(m.names.paths, path)
+}
+
+// visitDetour looks at what takes the place of a directory with mandatory names in it: a symbolic link (".git" to a
+// directory elsewhere), or the file ".git" of a worktree. The link or file is protected, and so are the names where it
+// leads.
+func (m *mountPlanner) visitDetour(root, rel, path string) {
+	target, err := filepath.EvalSymlinks(path)
+	if _, mandatory := m.rules.MandatoryAt(root, rel); mandatory {
+		if err != nil {
+			m.names.dangling = append(m.names.dangling, path)
+			return
+		}
+		m.names.paths = append(m.names.paths, target) // writing to the link goes there
 		return
 	}
-	m.protect(target)
+	if err != nil {
+		return
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		m.names.paths = append(m.names.paths, path) // rewritten, it would lead git to a directory of the command's
+		if target = gitDir(path); target == "" {
+			return
+		}
+	}
+	for _, inside := range []string{"hooks", "config", "config.worktree", "info/attributes", "commands", "agents", "settings.json", "settings.local.json", "fish"} {
+		_, mandatory := m.rules.MandatoryAt(root, rel+"/"+inside)
+		real := filepath.Join(target, inside)
+		if _, err := os.Lstat(real); mandatory && err == nil {
+			m.found(real)
+			m.names.paths = append(m.names.paths, path)
+		}
+	}
+}
+
+// gitDir is where the file ".git" of a worktree or submodule leads.
+func gitDir(file string) string {
+	b, err := os.ReadFile(file)
+	if err != nil || len(b) > maxPath {
+		return ""
+	}
+	dir, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: ")
+	if !ok {
+		return ""
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(file), dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	return real
 }
 
 func hardLinks(path string) uint64 {
@@ -108,23 +173,36 @@ func (m *mountPlanner) addProgram(helper string) {
 	}
 }
 
-// skipped are directories in which nothing of the host's is shown.
+// skipped are directories in which nothing of the host's is shown writable.
 func (m *mountPlanner) skipped(path string) bool {
+	hidden := path == "/sys"
 	for _, op := range m.ops {
-		if string(op.Path) == path && (op.Kind == jail.Proc || op.Kind == jail.Dev || op.Kind == jail.Tmp || op.Kind == jail.Cover) {
-			return true
+		at := string(op.Path)
+		switch {
+		case at == path && (op.Kind == jail.Proc || op.Kind == jail.Dev || op.Kind == jail.Tmp || op.Kind == jail.Cover):
+			hidden = true
+		case op.Kind == jail.Writable && below(at, path):
+			return false // allowed back inside
 		}
 	}
-	return path == "/sys"
+	return hidden
 }
 
-// unreadable lets a directory go that the caller cannot read: the command has the caller's user and cannot either.
+// unreadable deals with a directory that the caller cannot list. Somebody else's cannot be opened up by a command
+// either, which has the caller's user. The caller's own can: it is made read-only whole.
 func (m *mountPlanner) unreadable(path string, d iofs.DirEntry, err error) error {
 	if errors.Is(err, iofs.ErrNotExist) {
 		return nil // it vanished while we looked
 	}
-	if errors.Is(err, os.ErrPermission) && d != nil && d.IsDir() {
+	if !errors.Is(err, os.ErrPermission) {
+		return systemError("getdents", err, "look for names to protect in "+path)
+	}
+	info, statErr := os.Lstat(path)
+	if statErr == nil && info.Sys().(*syscall.Stat_t).Uid == uint32(os.Geteuid()) {
+		m.names.paths = append(m.names.paths, path)
+	}
+	if d != nil && d.IsDir() {
 		return iofs.SkipDir
 	}
-	return systemError("getdents", err, "look for names to protect in "+path)
+	return nil
 }

@@ -106,7 +106,7 @@ func (p *jailPlan) limitLayers() []Layer {
 		add(limit, fmt.Sprintf("cgroup v%d in %s", c.version, c.parent))
 	}
 	if n := p.wire.MemoryWatchBytes; n > 0 {
-		add("memory", fmt.Sprintf("best effort: %d bytes, looked at every 25 ms, the tree is killed when over", n))
+		add("memory", fmt.Sprintf("best effort: %d bytes of anonymous, shared, swapped and page table memory and private files, looked at every 25 ms; the tree is killed when over", n))
 	}
 	if n := p.wire.Limits.Processes; n > 0 {
 		add("processes", fmt.Sprintf("RLIMIT_NPROC %d in a user namespace of its own", n))
@@ -133,6 +133,9 @@ func (p *jailPlan) nameLayers() []Layer {
 	missing := Layer{"names that do not exist yet", Absent, "not covered: a command can create .git/hooks, .bashrc and the other mandatory names where there are none"}
 	if len(n.absent) > 0 {
 		missing.Evidence += "; nor these denied paths, which do not exist: " + strings.Join(n.absent, ", ")
+	}
+	if len(n.dangling) > 0 {
+		missing.Evidence += "; nor what these links lead to: " + strings.Join(n.dangling, ", ")
 	}
 	return []Layer{existing, missing}
 }

@@ -91,7 +91,8 @@ func confirm(op Op, r *Ready) error {
 			r.Writable++
 		}
 	case ReadOnly:
-		if ro, err := readOnly(path); err == nil && ro {
+		// ENOENT: the host has removed it since the sandbox was opened, and nothing is left to protect.
+		if ro, err := readOnly(path); err == nil && ro || err == unix.ENOENT {
 			r.ReadOnly++
 		}
 	case Cover:

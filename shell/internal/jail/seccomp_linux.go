@@ -12,8 +12,8 @@ import (
 // the runtime starts later come from its own template thread and stay unfiltered.
 func installFilter(plan *Plan) error {
 	var rows []Row
-	if plan.Layers.Has(LayerRlimits) {
-		rows = limitRows(plan.Limits)
+	if plan.MemoryWatchBytes > 0 {
+		rows = watchRows
 	}
 	prog, err := Compile(slices.Concat(Table, rows), runtime.GOARCH)
 	if err != nil {

@@ -111,10 +111,8 @@ func holds(t Test, d seccompData) bool {
 	panic("unknown test " + t.Op)
 }
 
-// limitedTable is the table with the rows of all limits.
-func limitedTable() []Row {
-	return slices.Concat(Table, limitRows(Rlimits{Processes: 10, CPUSeconds: 10, FileSizeBytes: 10}))
-}
+// limitedTable is the table with the rows for a memory watch.
+func limitedTable() []Row { return slices.Concat(Table, watchRows) }
 
 func compiled(t require.TestingT, arch string) []Filter {
 	prog, err := Compile(limitedTable(), arch)
@@ -328,25 +326,6 @@ func TestExpectations(t *testing.T) {
 			copy(d.args[:], e.args)
 			require.Equal(t, e.want, evaluate(t, prog, d), "%s(%#x) on %s", e.call, e.args, arch)
 		}
-	}
-}
-
-// TestNoLimitNoRow: without limits nothing about limits is refused.
-func TestNoLimitNoRow(t *testing.T) {
-	require.Empty(t, limitRows(Rlimits{}))
-	for _, row := range limitRows(Rlimits{CPUSeconds: 1}) {
-		d := seccompData{nr: numbers["amd64"][row.Name], arch: auditArch["amd64"]}
-		prog, err := Compile(limitRows(Rlimits{CPUSeconds: 1}), "amd64")
-		require.NoError(t, err)
-		at := 0
-		if row.Name == "prlimit64" {
-			at = 1
-			d.args[2] = 1
-		}
-		d.args[at] = resourceCPU
-		require.Equal(t, eperm, evaluate(t, prog, d), row.Name)
-		d.args[at] = resourceFSIZE
-		require.Equal(t, allowed, evaluate(t, prog, d), row.Name)
 	}
 }
 
