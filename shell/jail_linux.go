@@ -267,8 +267,11 @@ func (p *jailPlan) processLimit(done Completion) string {
 	switch {
 	case done.Signal == "SIGXFSZ" && p.wire.Limits.FileSizeBytes > 0:
 		return "file"
-	case cpu > 0 && (done.Signal == "SIGKILL" || done.Signal == "SIGXCPU") && done.Limit == "" && done.UserTime+done.SystemTime >= cpu-50*time.Millisecond:
-		return "cpu" // the kernel counts in ticks, wait in microseconds
+	case cpu > 0 && (done.Signal == "SIGKILL" || done.Signal == "SIGXCPU") && done.Limit == "":
+		// The kernel enforces the limit by counting ticks, and tells the time in microseconds: the two differ a little.
+		if done.UserTime+done.SystemTime >= cpu-min(cpu/4, 500*time.Millisecond) {
+			return "cpu"
+		}
 	}
 	return ""
 }
