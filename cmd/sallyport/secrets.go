@@ -12,7 +12,8 @@ import (
 	"sallyport/policy"
 )
 
-// secretPlaces are the places of the caller's home directories that hold secrets and exist. The list is policy's (A20).
+// secretPlaces are the places of the caller's home directories that hold secrets. The list is policy's (A20). A place
+// that does not exist is denied all the same: it may come to exist while a command runs.
 func secretPlaces() ([]policy.PathEntry, error) {
 	homes := homeDirectories()
 	if len(homes) == 0 {
@@ -21,20 +22,15 @@ func secretPlaces() ([]policy.PathEntry, error) {
 			hint: "set HOME, or say with --policy what may be read",
 		}
 	}
-	var found []policy.PathEntry
+	var places []policy.PathEntry
 	for _, home := range homes {
-		all, err := policy.DenySecrets(home)
+		here, err := policy.DenySecrets(home)
 		if err != nil {
 			return nil, &trouble{text: "the secret places of the home directory", err: err, hint: "set HOME to an absolute path"}
 		}
-		for _, e := range all {
-			// What we cannot look at, the command cannot read either: it is the same user, with less.
-			if _, err := os.Lstat(e.Path); err == nil {
-				found = append(found, e)
-			}
-		}
+		places = append(places, here...)
 	}
-	return found, nil
+	return places, nil
 }
 
 // homeDirectories are the one that HOME names and the one on record for the user: with sudo, and with an empty
