@@ -187,7 +187,7 @@ func (c *Cmd) spec() (commandSpec, error) {
 
 // Wait waits until the command has ended, everything it started is gone, and its output is written. It sets
 // Completion. A non-zero exit or a signal is no error: look at Completion. Wait returns the context's error when the
-// context ended the command, an *Error with CodeFailed when the jail broke, and the first error of writing the output
+// context ended the command, an *Error with CodeNotInitialized when Close did and CodeFailed when the jail broke, and the first error of writing the output
 // or reading Stdin.
 func (c *Cmd) Wait() error {
 	c.mu.Lock()
@@ -208,6 +208,9 @@ func (c *Cmd) Wait() error {
 		done.TimedOut = errors.Is(err, context.DeadlineExceeded)
 		done.Cancelled = !done.TimedOut
 		return err
+	}
+	if c.jail.killed && c.box.isClosed() {
+		return &Error{Code: CodeNotInitialized, Detail: "the command was killed", Err: ErrClosed}
 	}
 	if c.jailErr != nil {
 		return c.jailErr

@@ -306,6 +306,9 @@ func (m *mountPlanner) settle() error {
 		if op.Kind == jail.Pin && hasAt(at, path) {
 			continue
 		}
+		if op.Kind == jail.ReadOnly && hasAt(at, path) && m.finished[at[path]].Kind == jail.Cover {
+			continue // nothing of it can be written anyway
+		}
 		if empty {
 			m.addPoint(outer, path, op.Dir)
 		}

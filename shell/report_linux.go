@@ -49,12 +49,12 @@ func (p *jailPlan) checks(r *jail.Ready) []check {
 		return strings.Trim(r.Status[k], "0") != "" || r.Status[k] == ""
 	})
 	counts := mountCounts{r.Writable, r.Covered, r.ReadOnly}
-	rootOK := r.RootReadOnly || p.wire.Root == jail.RootWritable
+	rootOK := r.Alone && (r.RootReadOnly || p.wire.Root == jail.RootWritable)
 	return []check{
 		{jail.LayerNamespaces, "namespaces", len(shared) == 0, describe("own: %s", isolated) + describe("; shared with the host: %s", shared)},
 		{jail.LayerMounts, "mounts", rootOK && counts == p.expected, fmt.Sprintf(
-			`"/" read-only: %t; %d of %d trees writable, %d of %d paths covered, %d of %d read-only inside`,
-			r.RootReadOnly, r.Writable, p.expected.writable, r.Covered, p.expected.covered, r.ReadOnly, p.expected.readOnly)},
+			`"/" read-only: %t, nothing behind it: %t; %d of %d trees writable, %d of %d paths covered, %d of %d read-only inside`,
+			r.RootReadOnly, r.Alone, r.Writable, p.expected.writable, r.Covered, p.expected.covered, r.ReadOnly, p.expected.readOnly)},
 		{jail.LayerProc, "proc", r.ProcReadOnly, fmt.Sprintf("/proc read-only: %t", r.ProcReadOnly)},
 		{jail.LayerFDs, "descriptors", len(r.Inherited) == 0, fmt.Sprintf("%d descriptors would reach the command besides its own", len(r.Inherited))},
 		{jail.LayerCaps, "capabilities", noCaps, fmt.Sprintf("effective %s, bounding %s", r.Status["CapEff"], r.Status["CapBnd"])},

@@ -185,6 +185,12 @@ func (s *Sandbox) give(j *jailProcess) {
 	s.done.Done()
 }
 
+func (s *Sandbox) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
 func errClosed() *Error {
 	return &Error{Code: CodeNotInitialized, Detail: "run a command", Err: ErrClosed}
 }

@@ -50,6 +50,8 @@ type Ready struct {
 	// RootReadOnly and ProcReadOnly are the mount flags of "/" and "/proc" as statfs tells them.
 	RootReadOnly bool
 	ProcReadOnly bool
+	// Alone says that no other root lies behind "/".
+	Alone bool
 	// Writable, Covered and ReadOnly count the Ops whose effect was confirmed.
 	Writable, Covered, ReadOnly int
 	// CoreLimit is the hard limit on core files.

@@ -65,6 +65,9 @@ func readBackMounts(plan *Plan, r *Ready) error {
 	if r.RootReadOnly, err = readOnly("/"); err != nil {
 		return fail("report", "statfs", err, `look at "/"`)
 	}
+	if r.Alone, err = nothingBehind(); err != nil {
+		return fail("report", "statx", err, `look at "/.."`)
+	}
 	if r.ProcReadOnly, err = readOnly("/proc"); err != nil {
 		return fail("report", "statfs", err, "look at /proc")
 	}
@@ -76,6 +79,18 @@ func readBackMounts(plan *Plan, r *Ready) error {
 		}
 	}
 	return nil
+}
+
+// nothingBehind says whether "/.." is "/": a root that is still stacked on this one would be reached through it.
+func nothingBehind() (bool, error) {
+	var root, above unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, "/", 0, unix.STATX_MNT_ID, &root); err != nil {
+		return false, err
+	}
+	if err := unix.Statx(unix.AT_FDCWD, "/..", 0, unix.STATX_MNT_ID, &above); err != nil {
+		return false, err
+	}
+	return root.Mnt_id == above.Mnt_id, nil
 }
 
 // confirm looks at one Op from inside: is what was to be writable writable, what was to be covered unreadable?

@@ -39,7 +39,11 @@ func startWatch(plan *Plan) *memoryWatch {
 
 func (w *memoryWatch) run() {
 	for range time.Tick(watchInterval) {
-		if used := w.used(); used > w.limit {
+		used, err := w.used()
+		if err != nil {
+			used = w.limit + 1 // a watch that cannot look must not let go on
+		}
+		if used > w.limit {
 			w.mu.Lock()
 			w.seen = used
 			w.mu.Unlock()
@@ -50,10 +54,10 @@ func (w *memoryWatch) run() {
 
 // used is the memory of all processes but PID 1, of System V segments, and of the private file systems. What cannot be
 // read has ended.
-func (w *memoryWatch) used() int64 {
+func (w *memoryWatch) used() (int64, error) {
 	pids, err := processes()
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	bytes := systemVBytes()
 	for _, pid := range pids {
@@ -67,7 +71,7 @@ func (w *memoryWatch) used() int64 {
 			bytes += int64(st.Blocks-st.Bfree) * st.Bsize
 		}
 	}
-	return bytes
+	return bytes, nil
 }
 
 // memoryFields are the lines of a status file that are counted: page tables and swap are memory as well.
