@@ -168,7 +168,11 @@ func (w *textWriter) mark(v Value) {
 	case TypeErrorObject:
 		w.put("[" + name + left(v.omitted, "bytes") + "]")
 	case TypeOther:
-		w.put("[" + name + "]")
+		if len(v.items) == 0 {
+			w.put("[" + name + "]")
+			return
+		}
+		w.list(fmt.Sprintf("[%s(%d) ", name, v.total()), v, "]")
 	default:
 		w.put("[" + strings.TrimSpace(v.typ.String()+" "+name) + "]")
 	}
