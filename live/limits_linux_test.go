@@ -25,8 +25,7 @@ func TestFileSizeLimit(t *testing.T) {
 		}.test(t)
 		attack{
 			name: "raise-limit", why: "a soft limit is raised back by whom it binds",
-			alone: [][]string{{"rlimits", "seccomp"}}, options: limited, args: large,
-			together: "the hard limit follows when the command runs already; until then the filter keeps the soft one",
+			alone: [][]string{{"rlimits"}}, options: limited, args: large,
 		}.test(t)
 	})
 }
@@ -63,9 +62,8 @@ func TestProcessLimit(t *testing.T) {
 		require.NoError(t, box.Close())
 		attack{
 			name: "start-processes", why: "a fork bomb",
-			alone: [][]string{{"rlimits", "seccomp", "namespaces"}}, options: limited,
-			together: "the limit counts a user namespace, and is kept by the filter until it is hard",
-			args:     func(*field) []string { return []string{"60"} },
+			alone: [][]string{{"rlimits"}}, options: limited,
+			args: func(*field) []string { return []string{"60"} },
 		}.test(t)
 	})
 }
@@ -93,19 +91,21 @@ func TestMemoryLimit(t *testing.T) {
 	})
 }
 
-// TestMemoryLimitCannotBeDodged: memory that no process has mapped counts, and the watch cannot be blinded. Where the
-// limit is best effort, as the report then says, what it does not see is written into the report of this run.
+// TestMemoryLimitCannotBeDodged: memory that no process has mapped counts or cannot be had, and the watch cannot be
+// blinded (process case 41).
 func TestMemoryLimitCannotBeDodged(t *testing.T) {
 	bothUsers(t, func(t *testing.T) {
 		f := newField(t)
-		box := open(t, f.writable(), shell.Options{Limits: shell.Limits{MemoryBytes: 64 << 20}})
-		bestEffort := strings.Contains(box.Report().Layer("limit: memory").Evidence, "best effort")
-		for _, name := range []string{"blind-memory-watch", "use-memory-unmapped"} {
+		for _, name := range []string{"blind-memory-watch", "use-memfd", "use-detached-segments"} {
+			free := attackIn(t, open(t, f.writable(), shell.Options{}), f.ws, nil, name, "200")
+			require.Equal(t, through, free.verdict, "%s without a limit: %s", name, free.detail)
+			box := open(t, f.writable(), shell.Options{Limits: shell.Limits{MemoryBytes: 64 << 20}})
 			cmd := command(t, box, f.ws, attacker(), "attack", name, "400")
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, explain(err))
-			if name == "use-memory-unmapped" && bestEffort && cmd.Completion.Limit == "" {
-				record(entry{Kind: "note", Test: t.Name(), Attack: name, Detail: "not seen by the best-effort limit: " + trimmed(string(out))})
+			found, ok := parseVerdict(string(out))
+			if ok && found.verdict == refused {
+				record(entry{Kind: "note", Test: t.Name(), Attack: name, Detail: "cannot be had: " + found.detail})
 				continue
 			}
 			require.Equal(t, "memory", cmd.Completion.Limit, "%s: %+v: %s", name, cmd.Completion, out)

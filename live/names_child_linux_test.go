@@ -42,7 +42,7 @@ func readDenied(args []string) (finding, error) {
 			if err == nil {
 				unix.Close(fd)
 			}
-			return err
+			return known(err)
 		}},
 		{"/proc/self/root", func() error { return read("/proc/self/root" + p) }},
 		{"symlink", func() error { return then(os.Symlink(p, dir+"/symlink"), dir+"/symlink") }},
