@@ -219,7 +219,7 @@ func TestCloseEndsWhatRuns(t *testing.T) {
 		waited := make(chan error, 1)
 		go func() { waited <- cmd.Wait() }()
 		require.NoError(t, box.Close())
-		require.Error(t, <-waited)
+		require.ErrorIs(t, <-waited, shell.ErrClosed)
 		require.Equal(t, "SIGKILL", cmd.Completion.Signal)
 		require.Empty(t, children(t))
 		require.ErrorIs(t, box.Command(context.Background(), "true").Start(), shell.ErrClosed)
