@@ -114,6 +114,7 @@ func (m *mountPlanner) addEntry(e policy.Entry) error {
 	case !e.Allow && e.Axis == policy.AxisRead:
 		if !m.rules.Read(e.Real).Allowed { // at a tie allow wins
 			m.coverAll(e.Real)
+			m.protectLinks(e.Given)
 		}
 	case !e.Allow:
 		m.protectAll(e.Real)
