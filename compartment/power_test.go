@@ -2,7 +2,9 @@ package compartment
 
 import (
 	"context"
+	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -141,5 +143,16 @@ func TestCallJSON(t *testing.T) {
 	c := Call{params: []Param{{Name: "path"}, {Name: "n"}, {Name: "rest", Rest: true}}, Args: []Value{OfString("a\u202e"), OfBigInt(bigOne()), {}, OfNull()}}
 	require.Equal(t, `{"path":"a\u202e","n":"1n","arg3":null}`, string(c.JSON()))
 	require.Equal(t, `{}`, string((&Call{}).JSON()))
+
+	long := Call{Args: []Value{OfString(strings.Repeat("x", 10000)), OfNumber(1)}}
+	require.Greater(t, len(long.JSON()), 10000, "a gate sees all of it")
+	require.Less(t, len(long.argsJSON(shownArg)), 600, "an outcome shows some of it")
+	require.True(t, json.Valid(long.argsJSON(shownArg)))
+	many := Call{Args: make([]Value, 100000)}
+	for i := range many.Args {
+		many.Args[i] = OfNumber(float64(i))
+	}
+	require.Less(t, len(many.argsJSON(shownArg)), 10000)
+	require.True(t, json.Valid(many.argsJSON(shownArg)))
 	require.Equal(t, Value{}, c.Arg(9))
 }
