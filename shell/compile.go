@@ -43,6 +43,17 @@ func Compile(p policy.Policy) (*policy.Rules, error) {
 	return rules, nil
 }
 
+// Check tells whether Open could enforce p at all, without opening anything: a valid policy can ask for what this
+// boundary does not do. Errors are *Error with CodeInvalidConfig or CodeUnsupportedEnv. What depends on the machine, such
+// as a layer that cannot be put up, only Open can tell.
+func Check(p policy.Policy) error {
+	rules, err := Compile(p)
+	if err != nil {
+		return err
+	}
+	return enforceable(p, rules)
+}
+
 // invalid makes the error for a configuration that can never work.
 func invalid(what string, err error, hints ...string) *Error {
 	return &Error{Code: CodeInvalidConfig, Detail: what, Err: err, Hints: hints}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -161,34 +160,6 @@ func (p *jailPlan) count() {
 			p.expected.covered++
 		}
 	}
-}
-
-// enforceable refuses what the policy language can say and this boundary cannot keep yet. Nothing is dropped silently
-// (R65).
-func enforceable(p policy.Policy, rules *policy.Rules) error {
-	for _, e := range rules.Entries() {
-		if e.Allow && e.Axis == policy.AxisWrite && e.Real == "/" {
-			return &Error{Code: CodeInvalidConfig, Detail: fmt.Sprintf("filesystem.%s[%d]: %s is the whole file system", e.List, e.Index, e.Given),
-				Hints: []string{"name the directories that are to be written"}}
-		}
-	}
-	refuse := func(what string, hints ...string) error {
-		return &Error{Code: CodeUnsupportedEnv, Detail: what, Hints: hints}
-	}
-	if len(p.Network.AllowedDomains) > 0 {
-		return refuse("network.allowedDomains: a list of hosts cannot be enforced yet",
-			`leave it empty for no network, or set "disabled": true for the host's whole network`)
-	}
-	if len(p.Network.AllowUnixSockets) > 0 {
-		return refuse("network.allowUnixSockets: grants of path sockets cannot be enforced yet", "leave it empty")
-	}
-	for _, e := range rules.Entries() {
-		if (e.Glob || e.Undecidable) && !p.Filesystem.Disabled {
-			return refuse(fmt.Sprintf("filesystem.%s[%d]: the pattern %q cannot be enforced yet for names that appear later", e.List, e.Index, e.Given),
-				"name the paths one by one; a directory covers everything below it")
-		}
-	}
-	return nil
 }
 
 // planLimits turns limits into what this machine can enforce, or refuses. Root needs cgroups; everybody else has a

@@ -120,6 +120,16 @@ func (p *jailPlan) limitLayers() []Layer {
 	return out
 }
 
+// maxNamed is how many paths a line of the report names.
+const maxNamed = 4
+
+func someOf(paths []string) string {
+	if len(paths) <= maxNamed {
+		return strings.Join(paths, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(paths[:maxNamed], ", "), len(paths)-maxNamed)
+}
+
 // nameLayers tell what mounts protect of the mandatory and denied names, and what they cannot.
 func (p *jailPlan) nameLayers() []Layer {
 	n := p.names
@@ -128,14 +138,14 @@ func (p *jailPlan) nameLayers() []Layer {
 	}
 	existing := Layer{"names that exist", Enforced, fmt.Sprintf("%d protected names found in %d writable trees, each read-only", n.found, n.roots)}
 	if len(n.hard) > 0 {
-		existing.Evidence += "; these have another hard link, by which they can be written: " + strings.Join(n.hard, ", ")
+		existing.Evidence += "; these have another hard link, by which they can be written: " + someOf(n.hard)
 	}
 	missing := Layer{"names that do not exist yet", Absent, "not covered: a command can create .git/hooks, .bashrc and the other mandatory names where there are none"}
 	if len(n.absent) > 0 {
-		missing.Evidence += "; nor these denied paths, which do not exist: " + strings.Join(n.absent, ", ")
+		missing.Evidence += "; nor these denied paths, which do not exist: " + someOf(n.absent)
 	}
 	if len(n.dangling) > 0 {
-		missing.Evidence += "; nor what these links lead to: " + strings.Join(n.dangling, ", ")
+		missing.Evidence += "; nor what these links lead to: " + someOf(n.dangling)
 	}
 	return []Layer{existing, missing}
 }
