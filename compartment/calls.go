@@ -161,7 +161,7 @@ func (e *Evaluation) launch() {
 // when the call's time is over, and one when the power's function returned. The channel has room for both, of as many
 // calls as may run, so a power that returns after everything else has ended does not wait for anybody.
 func (e *Evaluation) begin(c *pending, to chan<- event) {
-	c.effect = &Effect{ID: c.call.ID, Power: c.power.Name, Args: c.call.JSON(), Result: "unknown"}
+	c.effect = &Effect{ID: c.call.ID, Power: c.power.Name, Args: c.call.argsJSON(shownArg), Result: "unknown"}
 	e.effects = append(e.effects, c.effect)
 	ctx := e.ctx
 	if c.power.OnCancel == CancelFinishes {

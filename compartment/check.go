@@ -119,7 +119,7 @@ func (a Param) checkFields(v Value, at string) string {
 	}
 	for _, k := range v.keys {
 		if !known[k] {
-			return fmt.Sprintf("%s has no field %s", at, quote(Clip(k, 60)))
+			return fmt.Sprintf("%s has no field %s", at, `"`+Shown(k, 60)+`"`)
 		}
 	}
 	return ""
@@ -144,7 +144,7 @@ func (v Value) notData(at string) string {
 	for i, it := range v.items {
 		where := fmt.Sprintf("%s[%d]", at, i)
 		if v.typ == TypeObject {
-			where = at + "." + Clip(Escape(v.keys[i]), 60)
+			where = at + "." + Shown(v.keys[i], 60)
 		}
 		if why := it.notData(where); why != "" {
 			return why

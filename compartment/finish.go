@@ -157,7 +157,7 @@ func (e *Evaluation) advice(o Outcome, undeclared bool) string {
 		s = fmt.Sprintf(s, e.granted())
 	}
 	if n := len(o.Effects.Unknown); n > 0 {
-		s = strings.TrimSpace(fmt.Sprintf("Of %s it is not known whether they were carried out: check before trying again. %s", countCalls(n), s))
+		s = strings.TrimSpace(fmt.Sprintf("It is not known whether %s carried out: check before trying again. %s", countCalls(n), s))
 	}
 	if n := o.Console.UnhandledRejections; s == "" && n > 0 {
 		s = "A promise was rejected and nobody looked: await it, or catch it."
@@ -168,9 +168,9 @@ func (e *Evaluation) advice(o Outcome, undeclared bool) string {
 // countCalls says how many calls.
 func countCalls(n int) string {
 	if n == 1 {
-		return "1 call"
+		return "1 call was"
 	}
-	return fmt.Sprintf("%d calls", n)
+	return fmt.Sprintf("%d calls were", n)
 }
 
 // granted lists the signatures of the powers, but for the local ones.

@@ -168,7 +168,7 @@ func (e *Evaluation) Log(level, text string) {
 		c.DroppedBytes += int64(len(text))
 		return
 	}
-	entry := Entry{Level: level, Text: Clip(Escape(text), l.ConsoleEntryBytes)}
+	entry := Entry{Level: level, Text: Shown(text, l.ConsoleEntryBytes)}
 	if len(text) > l.ConsoleEntryBytes {
 		entry.Clipped = true
 		c.DroppedBytes += int64(len(text) - l.ConsoleEntryBytes)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -125,8 +126,14 @@ func (c *Call) Log(level, text string) {
 	}
 }
 
-// JSON is the arguments as one JSON object by parameter name, for a gate or a log. A value that has no JSON is shown as a string.
-func (c *Call) JSON() json.RawMessage {
+// JSON is the arguments as one JSON object by parameter name, for a gate. A value that has no JSON is shown as a string.
+func (c *Call) JSON() json.RawMessage { return c.argsJSON(math.MaxInt) }
+
+// shownArg bounds how much of one argument an outcome shows: a thousand calls of a megabyte each are no report.
+const shownArg = 500
+
+// argsJSON is JSON with each argument that takes more than max bytes shown as a clipped string.
+func (c *Call) argsJSON(max int) json.RawMessage {
 	b := []byte{'{'}
 	for i, a := range c.Args {
 		if a.Type() == TypeUndefined {
@@ -136,9 +143,13 @@ func (c *Call) JSON() json.RawMessage {
 		if i < len(c.params) {
 			name = c.params[i].Name
 		}
+		if len(b)/16 > max { // many arguments
+			b = append(b, `,"…":"more"`...)
+			break
+		}
 		j, exact := a.JSON()
-		if !exact {
-			j = appendJSONString(nil, a.Text(1000))
+		if !exact || len(j) > max {
+			j = appendJSONString(nil, a.Text(min(max, 1000)))
 		}
 		if len(b) > 1 {
 			b = append(b, ',')

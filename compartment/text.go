@@ -56,12 +56,32 @@ func Clip(s string, max int) string {
 	if len(s) <= max {
 		return s
 	}
-	cut := max
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return fmt.Sprintf("%s… (%d bytes in all)", s[:cut], len(s))
+	return cutAt(s, max) + allBytes(len(s))
 }
+
+// Shown returns s as Escape does, in at most max bytes and a note of how many bytes s had when that was not enough. What is cut is not
+// looked at, so a text of a hundred megabytes costs no more than a short one.
+func Shown(s string, max int) string {
+	shown := Escape(cutAt(s, max))
+	if len(s) <= max && len(shown) <= max {
+		return shown
+	}
+	return cutAt(shown, max) + allBytes(len(s))
+}
+
+// cutAt is the first max bytes of s, without a piece of a character at the end.
+func cutAt(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	for max > 0 && !utf8.RuneStart(s[max]) {
+		max--
+	}
+	return s[:max]
+}
+
+// allBytes says how much there was.
+func allBytes(n int) string { return fmt.Sprintf("… (%d bytes in all)", n) }
 
 // Text shows v in at most about max bytes, as JavaScript would write it, with marks for what is not data and counts of
 // what was left out. Strings are quoted. The text is escaped as Escape does.
@@ -76,7 +96,7 @@ func (v Value) Line(max int) string {
 	if v.typ != TypeString {
 		return v.Text(max)
 	}
-	return Clip(Escape(v.text), max) + left(v.omitted, "bytes")
+	return Shown(v.text, max) + left(v.omitted, "bytes")
 }
 
 // textWriter writes values until its room is used up; after that it writes one ellipsis and nothing more.
@@ -94,11 +114,7 @@ func (w *textWriter) put(s string) {
 		w.left -= len(s)
 	default:
 		w.full = true
-		cut := w.left
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		w.WriteString(s[:cut] + "…")
+		w.WriteString(cutAt(s, w.left) + "…")
 	}
 }
 
@@ -152,7 +168,11 @@ func (w *textWriter) mark(v Value) {
 	case TypeErrorObject:
 		w.put("[" + name + left(v.omitted, "bytes") + "]")
 	case TypeOther:
-		w.put("[" + name + "]")
+		if len(v.items) == 0 {
+			w.put("[" + name + "]")
+			return
+		}
+		w.list(fmt.Sprintf("[%s(%d) ", name, v.total()), v, "]")
 	default:
 		w.put("[" + strings.TrimSpace(v.typ.String()+" "+name) + "]")
 	}

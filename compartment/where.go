@@ -27,7 +27,7 @@ func At(source string, line, column int, frames []Frame) *Where {
 	}
 	out := make([]Frame, 0, len(frames))
 	for _, f := range frames {
-		f.Function = Escape(Clip(f.Function, 80))
+		f.Function = Shown(f.Function, 80)
 		out = append(out, f)
 	}
 	return &Where{Line: line, Column: column, Source: shown, Caret: caret, Frames: out}

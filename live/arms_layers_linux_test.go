@@ -4,6 +4,7 @@ package live
 
 import (
 	"os"
+	"slices"
 	"strings"
 
 	"sallyport/shell"
@@ -14,6 +15,29 @@ const (
 	buildName = "-layers"
 	buildArms = "only this layer up, nothing up, everything up"
 )
+
+// carriers are the layers without which another cannot be put up, and why. An arm with that layer alone has them too.
+var carriers = map[string]struct {
+	with []string
+	why  string
+}{
+	"proc":    {[]string{"namespaces"}, "only the owner of a pid namespace may mount its /proc"},
+	"mounts":  {[]string{"proc", "namespaces"}, "the new tree has no /proc of the host's and needs one of its own"},
+	"seccomp": {[]string{"no_new_privs"}, "an ordinary user may install a filter only with no_new_privs"},
+}
+
+// carried adds to a set of layers those that carry them.
+func carried(set []string) []string {
+	all := slices.Clone(set)
+	for _, layer := range set {
+		for _, c := range carriers[layer].with {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
 
 func only(names ...string) func(shell.Options) shell.Options {
 	return func(o shell.Options) shell.Options {

@@ -219,7 +219,7 @@ func TestCloseEndsWhatRuns(t *testing.T) {
 		waited := make(chan error, 1)
 		go func() { waited <- cmd.Wait() }()
 		require.NoError(t, box.Close())
-		require.Error(t, <-waited)
+		require.ErrorIs(t, <-waited, shell.ErrClosed)
 		require.Equal(t, "SIGKILL", cmd.Completion.Signal)
 		require.Empty(t, children(t))
 		require.ErrorIs(t, box.Command(context.Background(), "true").Start(), shell.ErrClosed)
@@ -231,12 +231,19 @@ func init() {
 	modes["kill-hosts"] = killHosts
 }
 
-// hostLoop is a host that opens sandboxes and runs commands in them until it is killed.
+// hostLoop is a host that opens sandboxes and runs short commands in them, beside one that would run for long, until it
+// is killed.
 func hostLoop(args []string) int {
 	p := policy.Policy{Filesystem: policy.Filesystem{AllowWrite: policy.Paths(args[0])}}
 	for {
 		box, err := shell.Open(context.Background(), p, shell.Options{})
 		if err != nil {
+			fmt.Println(explain(err))
+			return 1
+		}
+		long := box.Command(context.Background(), "sh", "-c", "setsid sleep 300 & sleep 300")
+		long.Dir = args[0]
+		if err := long.Start(); err != nil {
 			fmt.Println(explain(err))
 			return 1
 		}
@@ -297,11 +304,20 @@ func collect() error {
 		case pid > 0:
 			continue
 		case time.Now().After(deadline):
-			left, _ := childrenOf(os.Getpid()) // for the message
-			return fmt.Errorf("left behind: %v", left)
+			return endLeft()
 		}
 		time.Sleep(time.Millisecond) // between two looks at the condition
 	}
+}
+
+// endLeft ends what a killed host left behind, and says what it was.
+func endLeft() error {
+	left, err := childrenOf(os.Getpid())
+	for _, c := range left {
+		number, _, _ := strings.Cut(c, " ")
+		err = errors.Join(err, unix.Kill(atoi(number), unix.SIGKILL))
+	}
+	return errors.Join(fmt.Errorf("left behind: %v", left), err)
 }
 
 // TestKilledHostLeavesNothing: the host is killed at 50 random moments, most of them during set-up, and nothing is

@@ -14,6 +14,9 @@ import (
 
 func init() {
 	attackers["use-memory"] = useMemory
+	attackers["use-memfd"] = useMemfd
+	attackers["use-detached-segments"] = useSegments
+	attackers["blind-memory-watch"] = blindWatch
 	attackers["start-processes"] = startProcesses
 	attackers["write-large-file"] = writeLarge
 	attackers["raise-limit"] = raiseLimit
@@ -39,6 +42,66 @@ func useMemory(args []string) (finding, error) {
 		time.Sleep(time.Millisecond)
 	}
 	return got("%s MiB", args[0])
+}
+
+// useMemfd fills memory that no process has mapped, up to the given number of MiB.
+func useMemfd(args []string) (finding, error) {
+	if err := need(args, 1); err != nil {
+		return finding{}, err
+	}
+	fd, err := unix.MemfdCreate("unmapped", unix.MFD_CLOEXEC)
+	if err != nil {
+		return judge("memfd_create", err, unix.ENOSYS)
+	}
+	block := make([]byte, 1<<20)
+	for n := range atoi(args[0]) {
+		if _, err := unix.Write(fd, block); err != nil {
+			return judge(fmt.Sprintf("write after %d MiB", n), err, unix.ENOMEM, unix.EFBIG)
+		}
+		time.Sleep(time.Millisecond) // as in useMemory
+	}
+	return got("%s MiB", args[0])
+}
+
+// useSegments fills shared memory segments and detaches each, up to the given number of MiB.
+func useSegments(args []string) (finding, error) {
+	if err := need(args, 1); err != nil {
+		return finding{}, err
+	}
+	const size = 4 << 20
+	var ids []int
+	defer func() {
+		for _, id := range ids {
+			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) // they end with the namespace; without one, here
+		}
+	}()
+	for range atoi(args[0]) / (size >> 20) {
+		id, err := unix.SysvShmGet(unix.IPC_PRIVATE, size, unix.IPC_CREAT|0o600)
+		if err != nil {
+			return judge("shmget", err, unix.ENOSYS, unix.EPERM, unix.ENOSPC)
+		}
+		ids = append(ids, id)
+		b, err := unix.SysvShmAttach(id, 0, 0)
+		if err != nil {
+			return finding{}, err
+		}
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		if err := unix.SysvShmDetach(b); err != nil {
+			return finding{}, err
+		}
+		time.Sleep(4 * time.Millisecond) // as in useMemory
+	}
+	return got("%s MiB", args[0])
+}
+
+// blindWatch takes the first process every descriptor and then uses memory.
+func blindWatch(args []string) (finding, error) {
+	err := unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, &unix.Rlimit{}, nil)
+	f, more := useMemory(args)
+	f.detail = fmt.Sprintf("prlimit: %v; %s", err, f.detail)
+	return f, more
 }
 
 // startProcesses starts at most the given number of processes that stay, and ends those that it started.

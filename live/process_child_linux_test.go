@@ -19,14 +19,13 @@ func init() {
 	attackers["trace-host-process"] = traceProcess
 	attackers["look-into-first-process"] = lookIntoFirst
 	attackers["end-first-process"] = endFirst
+	attackers["limit-first-process"] = limitFirst
 	attackers["write-sysctl"] = writeSysctl
 	attackers["write-sysfs"] = writeSysfs
 	attackers["read-kernel-files"] = readKernelFiles
 	attackers["inspect-first-process-threads"] = inspectThreads
-	attackers["gain-by-setuid"] = gainBySetuid
 	attackers["inspect-self"] = inspectSelf
 	attackers["share-memory"] = shareMemory
-	modes["effective-user"] = func([]string) int { fmt.Println(os.Geteuid()); return 0 }
 }
 
 // opens tries to open a file and closes it at once.
@@ -133,16 +132,25 @@ func lookIntoFirst([]string) (finding, error) {
 	}, unix.EACCES, unix.EPERM, unix.EROFS)
 }
 
-// endFirst sends every signal there is to the first process. That this process is still here to tell shows that the
+// endFirst sends every signal there is to the first process and to each of its threads. That this process is still here to tell shows that the
 // first one is too: it would have taken the whole jail with it.
 func endFirst([]string) (finding, error) {
 	if os.Getppid() != 1 {
 		return finding{}, fmt.Errorf("the first process has the number %d here", os.Getppid())
 	}
+	threads, err := threadStates(1)
+	if err != nil {
+		return finding{}, err
+	}
 	for s := 1; s <= 64; s++ {
 		for range 3 {
 			if err := unix.Kill(1, unix.Signal(s)); err != nil {
 				return finding{}, fmt.Errorf("signal %d: %w", s, err)
+			}
+		}
+		for tid := range threads {
+			if err := unix.Tgkill(1, atoi(tid), unix.Signal(s)); err != nil && err != unix.ESRCH {
+				return finding{}, fmt.Errorf("signal %d to thread %s: %w", s, tid, err)
 			}
 		}
 	}
@@ -153,7 +161,7 @@ func endFirst([]string) (finding, error) {
 	if os.Getppid() != 1 {
 		return got("this process has another parent now: %d", os.Getppid())
 	}
-	return finding{refused, "64 signals, three times each"}, nil
+	return finding{refused, "64 signals, to the process and to each thread"}, nil
 }
 
 // openEach opens every regular file below the directories for writing, and never writes.
@@ -306,22 +314,6 @@ func inspectSelf([]string) (finding, error) {
 	return finding{refused, "no capability, NoNewPrivs 1, Seccomp 2"}, nil
 }
 
-// gainBySetuid executes a program that is another user's and has the set-user-id bit.
-func gainBySetuid(args []string) (finding, error) {
-	if err := need(args, 1); err != nil {
-		return finding{}, err
-	}
-	out, err := exec.Command(args[0], "effective-user").Output()
-	if err != nil {
-		return finding{}, err
-	}
-	euid := strings.TrimSpace(string(out))
-	if euid == strconv.Itoa(os.Getuid()) {
-		return finding{refused, "still user " + euid}, nil
-	}
-	return got("user %s became %s", strconv.Itoa(os.Getuid()), euid)
-}
-
 // shareMemory looks for a shared memory segment of the host by its key (conformance 55).
 func shareMemory(args []string) (finding, error) {
 	if err := need(args, 1); err != nil {
@@ -329,4 +321,20 @@ func shareMemory(args []string) (finding, error) {
 	}
 	_, err := unix.SysvShmGet(atoi(args[0]), 4096, 0)
 	return judge("shmget", err, unix.ENOENT)
+}
+
+// limitFirst lowers the limits of the jail's first process: it has the same user, and the kernel asks no more than that.
+func limitFirst([]string) (finding, error) {
+	var all []attempt
+	for name, resource := range map[string]int{"NOFILE": unix.RLIMIT_NOFILE, "CPU": unix.RLIMIT_CPU, "AS": unix.RLIMIT_AS, "NPROC": unix.RLIMIT_NPROC} {
+		all = append(all, attempt{name, func() error {
+			// What it has is asked for and set again: harmless, and the same right as lowering it.
+			var has unix.Rlimit
+			if err := unix.Prlimit(os.Getppid(), resource, nil, &has); err != nil {
+				return err
+			}
+			return unix.Prlimit(os.Getppid(), resource, &has, nil)
+		}})
+	}
+	return every(all, unix.EPERM)
 }

@@ -1,9 +1,7 @@
 package live
 
 import (
-	"errors"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -86,6 +84,11 @@ var processAttacks = []attack{
 		alike: "without a pid namespace there is no PID 1 of ours to end; signal-host-process shows what a signal does then",
 	},
 	{
+		name:  "limit-first-process",
+		why:   "without descriptors it cannot watch the memory, without memory it cannot report",
+		alone: [][]string{seccompAlone},
+	},
+	{
 		name:     "write-sysctl",
 		why:      "uid 0 without any capability could write core_pattern and so run a program on the host",
 		alone:    [][]string{procAlone, landlockAlone},
@@ -124,32 +127,5 @@ func TestProcessAttacks(t *testing.T) {
 		for _, a := range processAttacks {
 			a.test(t)
 		}
-	})
-}
-
-// setuidProgram is a copy of this binary that belongs to a stranger and has the set-user-id bit. Only root can make it.
-func setuidProgram() string { return filepath.Join(base, "setuid") }
-
-func makeSetuid() error {
-	if os.Getuid() != 0 {
-		return nil
-	}
-	p := setuidProgram()
-	return errors.Join(copyFile("/proc/self/exe", p), os.Chown(p, strangerID, strangerID), os.Chmod(p, 0o755|os.ModeSetuid))
-}
-
-// TestSetuidGainsNothing: set-user-id programs run as the caller. Whichever layer is up, a user namespace comes with
-// it, in which the stranger does not exist; no_new_privs and nosuid mounts say the same twice more.
-func TestSetuidGainsNothing(t *testing.T) {
-	bothUsers(t, func(t *testing.T) {
-		if _, err := os.Stat(setuidProgram()); err != nil {
-			skip(t, "only root can make a set-user-id program of another user")
-		}
-		attack{
-			name:  "gain-by-setuid",
-			why:   "sudo, su and mount run as root whoever starts them",
-			alone: [][]string{{"no_new_privs"}, mountsAlone},
-			args:  func(*field) []string { return []string{setuidProgram()} },
-		}.test(t)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
@@ -135,6 +136,7 @@ func (s *summary) text() string {
 	var u unix.Utsname
 	_ = unix.Uname(&u) // fails for a bad pointer only
 	fmt.Fprintf(&b, "kernel: %s %s %s\n", unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Version[:]), unix.ByteSliceToString(u.Machine[:]))
+	fmt.Fprintf(&b, "go: %s\n", runtime.Version())
 	fmt.Fprintf(&b, "landlock: ABI %d\n", landlockABI())
 	fmt.Fprintf(&b, "bubblewrap: %s\n", bubblewrapVersion())
 	fmt.Fprintf(&b, "arms: %s\n", buildArms)

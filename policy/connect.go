@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -22,7 +21,7 @@ func (r *Rules) Connect(hostname string, port int) Decision {
 	if f != nil {
 		return r.invalidHost(hostname, port, f)
 	}
-	d := Decision{Axis: AxisConnect, Path: net.JoinHostPort(h.String(), strconv.Itoa(port))}
+	d := Decision{Axis: AxisConnect, Path: joinHostPort(h.String(), strconv.Itoa(port))}
 	if r.network.Unrestricted {
 		return d.allow(Rule{List: ListDisabled, Index: -1, Why: "network.disabled takes every network rule away"})
 	}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -38,7 +37,15 @@ func (d domain) canonical() string {
 	if d.port == 0 {
 		return text
 	}
-	return net.JoinHostPort(text, strconv.Itoa(d.port))
+	return joinHostPort(text, strconv.Itoa(d.port))
+}
+
+// joinHostPort puts an IPv6 address in brackets. (Package net has it, but deciding is not the room for the network.)
+func joinHostPort(host, port string) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + port
 }
 
 // parseDomain reads an entry and refuses one that could never match, because its author believes that it does.

@@ -22,7 +22,7 @@ func Example() {
 		return
 	}
 	for _, d := range []policy.Decision{
-		rules.Read("/work/main.go"),
+		rules.Read("/work/app.go"),
 		rules.Read("/work/.env"),
 		rules.Write("/work/.git/hooks/pre-commit"),
 		rules.Write("/etc/passwd"),
@@ -31,7 +31,7 @@ func Example() {
 		fmt.Println(d.Allowed, d.Reason)
 	}
 	// Output:
-	// true may read /work/main.go: no rule denies it
+	// true may read /work/app.go: no rule denies it
 	// false tried to read /work/.env, which denyRead "/work/.env" denies
 	// false tried to write /work/.git/hooks/pre-commit, which is .git/hooks and stays as it is even in a writable directory: git runs them on commit, checkout, merge and push
 	// false tried to write /etc/passwd, which is not in any directory that allowWrite names

@@ -9,7 +9,7 @@ import (
 // Mandatory is a name that stays as it is inside every writable directory, because some program outside the sandbox acts
 // on what it says.
 type Mandatory struct {
-	// Name is one name or several with "/" between, as they follow each other in a path.
+	// Name is one name or several with "/" between, as they follow each other in a path; "**" is any number of directories.
 	Name string `json:"name"`
 	// Dir says that the name is a directory's. What is below a name is covered either way.
 	Dir bool `json:"dir"`
@@ -21,10 +21,18 @@ type Mandatory struct {
 	Why string `json:"why"`
 }
 
-const gitConfig = ".git/config" // has a key of its own besides AllowMandatory
+// The names that have a key of their own besides AllowMandatory.
+const (
+	gitConfig    = ".git/config"
+	moduleConfig = ".git/modules/**/config"
+)
 
-// mandatories are the reference's list, which holds at any depth, and after it the names added here, which hold at the
-// top of a writable root alone: archives and module caches are full of them further down.
+// anyDepth stands in a name for any number of directories.
+const anyDepth = "/**/"
+
+// mandatories are the reference's list, which holds at any depth, git's names for submodules and worktrees, and after
+// them the names added here, which hold at the top of a writable root alone: archives and module caches are full of them
+// further down.
 var mandatories = []Mandatory{
 	{Name: ".gitconfig", Why: "git runs commands from it: aliases, hooks path, fsmonitor, credential helpers"},
 	{Name: ".gitmodules", Why: "git fetches from the addresses it names, into the places it names"},
@@ -41,6 +49,10 @@ var mandatories = []Mandatory{
 	{Name: ".claude/agents", Dir: true, Why: "a coding agent takes its instructions and tool grants from them"},
 	{Name: ".git/hooks", Dir: true, Samples: ".sample", Why: "git runs them on commit, checkout, merge and push"},
 	{Name: gitConfig, Why: "git runs commands from it: hooks path, fsmonitor, filters, aliases, ssh command"},
+
+	{Name: ".git/modules/**/hooks", Dir: true, Samples: ".sample", Why: "git runs them in a submodule"},
+	{Name: moduleConfig, Why: "git reads it in a submodule, and runs commands from it"},
+	{Name: ".git/worktrees/**/config.worktree", Why: "git reads it in a worktree, and runs commands from it"},
 
 	{Name: ".envrc", Depth0: true, Why: "direnv runs it on entering the directory"},
 	{Name: ".npmrc", Depth0: true, Why: "npm sends tokens to the registry it names and runs the shell and node options it names"},
@@ -90,7 +102,7 @@ func checkMandatoryNames(lifted []string) error {
 func liftedNames(f Filesystem) []string {
 	var lifted []string
 	for _, m := range mandatories {
-		if slices.Contains(f.AllowMandatory, m.Name) || (f.AllowGitConfig && m.Name == gitConfig) {
+		if slices.Contains(f.AllowMandatory, m.Name) || (f.AllowGitConfig && (m.Name == gitConfig || m.Name == moduleConfig)) {
 			lifted = append(lifted, m.Name)
 		}
 	}
@@ -98,7 +110,7 @@ func liftedNames(f Filesystem) []string {
 }
 
 func (m *Mandatory) remedy() string {
-	if m.Name == gitConfig {
+	if m.Name == gitConfig || m.Name == moduleConfig {
 		return "set filesystem.allowGitConfig; git init, clone and remote need it"
 	}
 	return `add "` + m.Name + `" to filesystem.allowMandatory`
@@ -145,13 +157,27 @@ func (r *Rules) MandatoryComponent(path string) (Mandatory, bool) {
 		if slices.Contains(r.lifted, m.Name) {
 			continue
 		}
-		for name := m.Name; name != ""; name = cutLast(name) {
+		name, _, deep := strings.Cut(m.Name, anyDepth)
+		if deep && r.liesIn(key, name) {
+			return *m, true // whatever is moved there may bring the name along
+		}
+		for ; name != ""; name = cutLast(name) {
 			if start, ok := r.endsIn(key, name); ok && (!m.Depth0 || r.startsAtRoot(key, start, len(key), "")) {
 				return *m, true
 			}
 		}
 	}
 	return Mandatory{}, false
+}
+
+// liesIn says whether a path has the given names somewhere before its end.
+func (r *Rules) liesIn(path, names string) bool {
+	for start := 1; start < len(path); start = nextName(path, start) {
+		if end, ok := r.namesAt(path, start, names); ok && end < len(path) {
+			return true
+		}
+	}
+	return false
 }
 
 func cutLast(name string) string {
@@ -205,6 +231,23 @@ func nextName(path string, start int) int {
 
 // nameAt says whether the names of a path from start on are those of name, whole, and where they end.
 func (r *Rules) nameAt(path string, start int, name string) (end int, ok bool) {
+	first, last, deep := strings.Cut(name, anyDepth)
+	end, ok = r.namesAt(path, start, first)
+	if !deep || !ok {
+		return end, ok
+	}
+	for at := nextName(path, start); at < len(path); at = nextName(path, at) {
+		if at <= end+1 {
+			continue // a directory must lie between
+		}
+		if lastEnd, ok := r.namesAt(path, at, last); ok {
+			return lastEnd, true
+		}
+	}
+	return 0, false
+}
+
+func (r *Rules) namesAt(path string, start int, name string) (end int, ok bool) {
 	for want := range strings.SplitSeq(name, "/") {
 		if start >= len(path) {
 			return 0, false

@@ -22,12 +22,16 @@ func TestMandatoryTable(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, strings.Fields(`.gitconfig .gitmodules .bashrc .bash_profile .zshrc .zprofile .profile .ripgreprc .mcp.json
-		.vscode .idea .claude/commands .claude/agents .git/hooks .git/config`), any)
+		.vscode .idea .claude/commands .claude/agents .git/hooks .git/config
+		.git/modules/**/hooks .git/modules/**/config .git/worktrees/**/config.worktree`), any)
 	require.ElementsMatch(t, strings.Fields(`.envrc .npmrc .yarnrc .zshenv .zlogin .bash_login .config/fish .husky .git/config.worktree
 		.git/info/attributes .claude/settings.json .claude/settings.local.json .claude/hooks .cursor .ssh .pre-commit-config.yaml`), top)
 	Mandatories()[0].Name = "changed"
 	require.NotEqual(t, "changed", Mandatories()[0].Name)
 }
+
+// spelled is a path that a mandatory name stands for.
+func spelled(m Mandatory) string { return strings.ReplaceAll(m.Name, "**", "sub") }
 
 // R49, R51, A14: every name is denied in every writable root, those at any depth at six, below it too and spelled in
 // capitals on Linux; and a control beside it may be written. R53: on Darwin the case is exact. R55: on Linux it is not.
@@ -88,10 +92,11 @@ func TestGitDirectory(t *testing.T) {
 			"/w/.git/refs/heads/main": "allowWrite", "/w/.git/info/exclude": "allowWrite", "/w/.git/config.lock": "allowWrite",
 			"/w/.git/hooks/pre-commit.sample": "allowWrite", "/w/sub/.git/hooks/x.sample": "allowWrite", "/w/git/hooks/x": "allowWrite",
 			"/w/.git/hooks": "!mandatory", "/w/.git/hooks/pre-commit": "!mandatory", "/w/.git/hooks/x.sample/y": "!mandatory",
-			"/w/.git/hooks/d/x.sample": "!mandatory", "/w/.git/modules/m/hooks/x": "allowWrite",
+			"/w/.git/hooks/d/x.sample": "!mandatory", "/w/.git/modules/m/hooks/x": "!mandatory", "/w/.git/modules/a/modules/b/hooks/x": "!mandatory", "/w/.git/modules/config": "allowWrite",
+			"/w/.git/modules/m/hooks/x.sample": "allowWrite", "/w/.git/modules/m/index": "allowWrite", "/w/.git/worktrees/w/config.worktree": "!mandatory",
 		}
 		free.check(t, r.Write)
-		answers{"/w/.git/config": "!mandatory", "/w/deep/er/.git/config": "!mandatory"}.check(t, r.Write)
+		answers{"/w/.git/config": "!mandatory", "/w/deep/er/.git/config": "!mandatory", "/w/.git/modules/a/modules/b/config": "!mandatory"}.check(t, r.Write)
 		require.Contains(t, r.Write("/w/.git/config").Remedy, "allowGitConfig")
 
 		answers{
@@ -101,7 +106,7 @@ func TestGitDirectory(t *testing.T) {
 
 		r = compile(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/w"), AllowGitConfig: true}}, CompileOptions{Platform: platform})
 		free.check(t, r.Write)
-		answers{"/w/.git/config": "allowWrite", "/w/.git/config.worktree": "!mandatory", "/w/.gitconfig": "!mandatory"}.check(t, r.Write)
+		answers{"/w/.git/config": "allowWrite", "/w/.git/modules/a/config": "allowWrite", "/w/.git/config.worktree": "!mandatory", "/w/.gitconfig": "!mandatory"}.check(t, r.Write)
 	}
 }
 
@@ -117,18 +122,18 @@ func TestWorktreeGitFile(t *testing.T) {
 func TestAllowMandatory(t *testing.T) {
 	for _, m := range Mandatories() {
 		r := compile(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/w"), AllowMandatory: []string{m.Name}}}, CompileOptions{})
-		require.True(t, r.Write("/w/"+m.Name).Allowed, m.Name)
+		require.True(t, r.Write("/w/"+spelled(m)).Allowed, m.Name)
 		require.Equal(t, []string{m.Name}, r.Derived().MandatoryDeny.Lifted)
 		require.NotContains(t, r.Derived().MandatoryDeny.Entries, m.Name)
 		for _, other := range Mandatories() {
 			if other.Name != m.Name {
-				require.False(t, r.Write("/w/"+other.Name).Allowed, "%s lifts %s", m.Name, other.Name)
+				require.False(t, r.Write("/w/"+spelled(other)).Allowed, "%s lifts %s", m.Name, other.Name)
 			}
 		}
 
-		r = compile(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/w/" + m.Name)}}, CompileOptions{})
-		require.Equal(t, ListMandatory, r.Write("/w/"+m.Name).Rule.List, m.Name)
-		require.Equal(t, ListMandatory, r.Write("/w/"+m.Name+"/x").Rule.List)
+		r = compile(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/w/" + spelled(m))}}, CompileOptions{})
+		require.Equal(t, ListMandatory, r.Write("/w/"+spelled(m)).Rule.List, m.Name)
+		require.Equal(t, ListMandatory, r.Write("/w/"+spelled(m)+"/x").Rule.List)
 		require.Empty(t, r.WritableRoots())
 		require.Len(t, r.Derived().Warnings, 1)
 		require.Contains(t, r.Derived().Warnings[0], "allows nothing")
@@ -158,7 +163,7 @@ func TestMandatoryComponent(t *testing.T) {
 		_, got := r.MandatoryComponent(path)
 		require.Equal(t, want, got, path)
 	}
-	r = compile(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/w"), AllowGitConfig: true, AllowMandatory: []string{".git/hooks"}}}, CompileOptions{})
+	r = compile(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/w"), AllowGitConfig: true, AllowMandatory: []string{".git/hooks", ".git/modules/**/hooks", ".git/worktrees/**/config.worktree"}}}, CompileOptions{})
 	_, got := r.MandatoryComponent("/w/sub/.git")
 	require.False(t, got, "nothing below it is mandatory any more")
 	_, got = r.MandatoryComponent("/w/.git")

@@ -12,9 +12,10 @@ import (
 // patterns. The rules travel to it as the policy, with what its links led to here.
 
 // byName plans the decisions by name; nil when there is nothing to decide and nothing to record.
-func (m *mountPlanner) byName(p policy.Policy, seen []jail.Resolved, o Options) (*jail.Names, error) {
+func (m *mountPlanner) byName(seen []jail.Resolved, o Options) (*jail.Names, error) {
+	p := m.rules.Policy()
 	n := &jail.Names{
-		Resolved: seen, Private: privateDirs, Guarded: m.guarded, Record: !o.NoRecords,
+		Resolved: seen, Private: privateDirs(), Guarded: m.guarded, Record: !o.NoRecords,
 		NoNetwork: !o.NoRecords && !p.Network.Unrestricted,
 	}
 	if !m.disabled {
@@ -63,19 +64,4 @@ func (m *mountPlanner) deniedName() string {
 		}
 	}
 	return "/proc/sys" // private to every command, and not writable
-}
-
-// unenforceable says why a pattern cannot be enforced, or "".
-func unenforceable(e policy.Entry) (why, hint string) {
-	switch {
-	case e.Undecidable:
-		return "means nothing", "correct the pattern"
-	case !e.Glob || !e.Allow:
-		return "", ""
-	case e.List == "allowWrite" && e.Base != "/":
-		return "", ""
-	case e.List == "allowWrite":
-		return "would have the whole of / shown writable", "begin it with the directory that it is about"
-	}
-	return "cannot be enforced yet: what is denied around it is not to be seen at all", "name the paths one by one; a directory covers everything below it"
 }

@@ -50,7 +50,9 @@ func withChild(t testing.TB, p policy.Policy) (policy.Policy, string) {
 
 // child makes a command that runs one of the children.
 func child(t testing.TB, box *shell.Sandbox, exe, name string, args ...string) *shell.Cmd {
-	return command(t, box, exe, append([]string{childWord, name}, args...)...)
+	cmd := command(t, box, exe, append([]string{childWord, name}, args...)...)
+	cmd.Env = []string{"GORACE=atexit_sleep_ms=0"} // under the race detector a program sleeps for a second when it ends
+	return cmd
 }
 
 // childAllocate touches so many MiB of memory, says so, and keeps them until its standard input ends.

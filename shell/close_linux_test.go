@@ -102,7 +102,7 @@ func TestCloseUnused(t *testing.T) {
 func TestCloseDuringStart(t *testing.T) {
 	outcomes := map[string]int{}
 	mark := marker()
-	for round := range 100 {
+	for round := range 100 / slowness {
 		box := open(t, policy.Policy{}, shell.Options{})
 		cmds := []*shell.Cmd{command(t, box, "sleep", mark), command(t, box, "sleep", mark)}
 		errs := make([]error, len(cmds))

@@ -25,13 +25,16 @@ type Cmd struct {
 	Env []string
 	// Dir is the working directory, absolute, as the command will see it. Empty means the caller's own.
 	Dir string
-	// Stdin is empty when nil. An *os.File is handed over as it is.
+	// Stdin is empty when nil. A terminal, pipe or device that is an *os.File is handed over as it is; a regular file
+	// is copied through a pipe, because a descriptor of it would let the command change its mode, times and length; a
+	// directory is refused.
 	Stdin io.Reader
-	// Stdout and Stderr go nowhere when nil. An *os.File is handed over as it is. Anything else is written to by
-	// goroutines that Wait joins; when both are the same writer, one writes.
+	// Stdout and Stderr go nowhere when nil. A terminal, pipe or device that is an *os.File is handed over as it is.
+	// Anything else is written to by goroutines that Wait joins; when both are the same writer, one writes.
 	Stdout, Stderr io.Writer
-	// ExtraFiles become descriptors 3, 4, … of the command. A descriptor carries whatever it was opened for, past
-	// every rule of the policy: hand over only what the command may have.
+	// ExtraFiles become descriptors 3, 4, … of the command. A descriptor carries what it was opened for past every
+	// rule of the policy, and with a regular file its mode, times and, when open for writing, its length: hand over
+	// only what the command may have. Directories are refused.
 	ExtraFiles []*os.File
 	// WaitDelay bounds how long Wait goes on writing output after the command has ended. Zero means no bound: the
 	// whole tree is dead by then, so only a slow writer takes time.
@@ -118,7 +121,7 @@ func (c *Cmd) launch() error {
 	if err != nil {
 		return err
 	}
-	if err := j.run(c.ctx, c.box.plan, spec, c.stdio.child); err != nil {
+	if err := j.run(c.ctx, spec, c.stdio.child); err != nil {
 		j.discard()
 		c.box.give(j)
 		return err
@@ -184,7 +187,7 @@ func (c *Cmd) spec() (commandSpec, error) {
 
 // Wait waits until the command has ended, everything it started is gone, and its output is written. It sets
 // Completion. A non-zero exit or a signal is no error: look at Completion. Wait returns the context's error when the
-// context ended the command, an *Error with CodeFailed when the jail broke, and the first error of writing the output
+// context ended the command, an *Error with CodeNotInitialized when Close did and CodeFailed when the jail broke, and the first error of writing the output
 // or reading Stdin.
 func (c *Cmd) Wait() error {
 	c.mu.Lock()
@@ -211,6 +214,9 @@ func (c *Cmd) Wait() error {
 		done.Cancelled = !done.TimedOut
 		return err
 	}
+	if c.jail.killed && c.box.isClosed() {
+		return &Error{Code: CodeNotInitialized, Detail: "the command was killed", Err: ErrClosed}
+	}
 	if c.jailErr != nil {
 		return c.jailErr
 	}
@@ -228,8 +234,11 @@ func (c *Cmd) told(v Violation) {
 // limitViolation is the record of a limit that the command ran into.
 func limitViolation(c *Cmd, limit string, times int) Violation {
 	errno := "SIGKILL"
-	if limit == "processes" {
+	switch limit {
+	case "processes":
 		errno = "EAGAIN"
+	case "file":
+		errno = "EFBIG"
 	}
 	return Violation{
 		Time: time.Now(), ID: c.ID, PID: c.jail.pid, Program: c.Path, Operation: "limit", Target: limit,

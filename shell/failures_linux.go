@@ -36,15 +36,23 @@ func (p *jailPlan) setupError(f *jail.Failure) *Error {
 	}
 	e := &Error{Code: CodeFailed, Layer: f.Layer, Syscall: f.Syscall, Errno: f.Errno, Detail: f.Detail}
 	switch {
-	case f.Detail == "open "+p.program && p.program != selfProgram, f.Syscall == "execveat":
-		e.Code, e.Layer = CodeDependencyMissing, ""
-		e.Hints = []string{"Options.Helper must name a program that can be executed inside the jail and imports this package"}
+	case f.Syscall == "execveat" && f.Errno == unix.ENOENT:
+		e.Layer = ""
+		e.Hints = []string{"the program is linked dynamically, and the policy denies reading its interpreter or libraries: build it with CGO_ENABLED=0, or allow them"}
+	case p.program != selfProgram && (f.Detail == "open "+p.program || f.Syscall == "execveat"):
+		e.Layer = ""
+		if f.Errno == unix.ENOENT {
+			e.Code = CodeDependencyMissing
+		}
+		e.Hints = []string{"Options.Helper must name a program that can be executed and imports this package"}
 	case f.Layer == "landlock" && (f.Errno == unix.ENOSYS || f.Errno == unix.EOPNOTSUPP):
 		e.Code = CodeDependencyMissing
 		e.Hints = []string{"this kernel has no Landlock, or it is not in the lsm= list of the boot parameters"}
 	case f.Layer == "proc" && f.Errno == unix.EPERM:
 		e.Hints = append([]string{"a container that hides parts of /proc forbids mounting another one; in Docker, " +
 			"--security-opt systempaths=unconfined shows it whole"}, namespaceHints()...)
+	case f.Errno == unix.EMFILE || f.Syscall == "fcntl(F_DUPFD)":
+		e.Hints = []string{descriptorHint}
 	case f.Errno == unix.EPERM || f.Errno == unix.EACCES:
 		e.Hints = namespaceHints()
 	case f.Errno == unix.ENOENT:
@@ -57,6 +65,8 @@ func (p *jailPlan) setupError(f *jail.Failure) *Error {
 	}
 	return e
 }
+
+const descriptorHint = "the limit of open descriptors is too low: raise it (ulimit -n 256)"
 
 // switches are the kernel settings that forbid unprivileged user namespaces.
 var switches = []struct{ file, bad, hint string }{
@@ -109,7 +119,7 @@ func startError(spec commandSpec, f *jail.Failure) *Error {
 }
 
 func dirHint(dir string) string {
-	for _, p := range privateDirs {
+	for _, p := range privateDirs() {
 		if dir == p.Path || strings.HasPrefix(dir, p.Path+"/") {
 			return fmt.Sprintf("%s; name %s in allowRead or allowWrite to see the host's", p.Why, dir)
 		}

@@ -112,11 +112,11 @@ func (p *jailPlan) namespaces() uintptr {
 }
 
 // run has the jail start the command, and returns when its execve is done.
-func (j *jailProcess) run(ctx context.Context, p *jailPlan, spec commandSpec, files []*os.File) error {
+func (j *jailProcess) run(ctx context.Context, spec commandSpec, files []*os.File) error {
 	stop := context.AfterFunc(ctx, j.kill)
 	defer stop()
 	var err error
-	if len(p.controllers) > 0 {
+	if p := j.plan; len(p.controllers) > 0 {
 		if j.cgroup, err = makeCgroup(p.controllers, p.limits); err != nil {
 			return err
 		}
@@ -153,13 +153,14 @@ func (j *jailProcess) sendCommand(spec commandSpec, files []*os.File) error {
 	spawn := &jail.Spawn{N: len(files)}
 	all := []*os.File{file}
 	if j.cgroup != nil {
-		control, err := j.cgroup.files()
+		control, err := j.cgroup.files(j.plan.limits)
 		if err != nil {
 			return err
 		}
 		defer closeAll(control)
-		for range j.cgroup.controllers {
-			spawn.Cgroups = append(spawn.Cgroups, j.cgroup.name)
+		for _, c := range j.cgroup.controllers {
+			_, limit := c.limitFile(j.plan.limits)
+			spawn.Cgroups = append(spawn.Cgroups, jail.Cgroup{Name: j.cgroup.name, Limit: limit})
 		}
 		all = append(all, control...)
 	}
@@ -253,6 +254,10 @@ func (j *jailProcess) wait(told func(Violation)) (Completion, error) {
 	if done.Signal == "SIGKILL" && j.breaches["memory"] > 0 {
 		done.Limit = "memory"
 	}
+	if limit := j.plan.processLimit(done); limit != "" {
+		done.Limit = limit
+		j.breaches[limit] = 1
+	}
 	return done, nil
 }
 
@@ -289,6 +294,21 @@ func (j *jailProcess) release() {
 	j.sock.Close()
 	j.trace.Close()
 	j.cgroup.remove()
+}
+
+// processLimit is the limit of a single process by which the kernel ended the first one, told by the signal and the time.
+func (p *jailPlan) processLimit(done Completion) string {
+	cpu := time.Duration(p.wire.Limits.CPUSeconds) * time.Second
+	switch {
+	case done.Signal == "SIGXFSZ" && p.wire.Limits.FileSizeBytes > 0:
+		return "file"
+	case cpu > 0 && (done.Signal == "SIGKILL" || done.Signal == "SIGXCPU") && done.Limit == "":
+		// The kernel enforces the limit by counting ticks, and tells the time in microseconds: the two differ a little.
+		if done.UserTime+done.SystemTime >= cpu-min(cpu/4, 500*time.Millisecond) {
+			return "cpu"
+		}
+	}
+	return ""
 }
 
 func completion(e *jail.Exited) Completion {
@@ -388,6 +408,9 @@ func systemError(call string, err error, detail string) *Error {
 	e := &Error{Code: CodeFailed, Syscall: call, Detail: detail}
 	if !errors.As(err, &e.Errno) {
 		e.Err = err
+	}
+	if e.Errno == unix.EMFILE {
+		e.Hints = []string{descriptorHint}
 	}
 	return e
 }

@@ -109,11 +109,14 @@ func TestEndKillsTree(t *testing.T) {
 func TestCancelAtAnyMoment(t *testing.T) {
 	box := open(t, policy.Policy{}, shell.Options{})
 	require.NoError(t, command(t, box, "true").Run()) // uses up the jail that Open made
+	began := time.Now()
+	require.NoError(t, command(t, box, "true").Run())
+	longest := 2 * time.Since(began)
 	mark := marker()
 	outcomes := map[string]int{}
 	for range 60 {
 		ctx, cancel := context.WithCancel(t.Context())
-		timer := time.AfterFunc(time.Duration(rand.Int64N(int64(15*time.Millisecond))), cancel)
+		timer := time.AfterFunc(time.Duration(rand.Int64N(int64(longest))), cancel)
 		cmd := box.Command(ctx, "sleep", mark)
 		cmd.Dir = "/"
 		err := cmd.Run()

@@ -37,7 +37,7 @@ func TestNothingLeaks(t *testing.T) {
 	withoutGC(t)
 	mounts := read(t, "/proc/self/mountinfo")
 	before, goroutines := descriptors(t), runtime.NumGoroutine()
-	for i := range 200 {
+	for i := range 200 / slowness {
 		run()
 		if i%5 == 0 {
 			fail()
@@ -86,7 +86,7 @@ func TestOpenAndCloseLeaks(t *testing.T) {
 	cycle()
 	withoutGC(t)
 	before := descriptors(t)
-	for range 20 {
+	for range 20 / slowness {
 		cycle()
 	}
 	noNewDescriptors(t, before)

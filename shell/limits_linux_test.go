@@ -240,7 +240,7 @@ func TestLimitsFromTheFirstMoment(t *testing.T) {
 	if !limited {
 		return
 	}
-	for range 40 {
+	for range 40 / slowness {
 		rows := limitsInside(t, box)
 		require.Equal(t, [2]string{"90", "90"}, rows["Max cpu time"])
 		require.Equal(t, [2]string{strconv.Itoa(5 << 20), strconv.Itoa(5 << 20)}, rows["Max file size"])

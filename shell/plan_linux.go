@@ -4,11 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -32,6 +28,12 @@ type jailPlan struct {
 	file        *os.File // wire as sealed JSON
 	null        *os.File // /dev/null
 	limits      Limits
+	table       *mountTable
+	dirty       bool // the mount table has changed since
+	users       int  // jails that are being made from it
+	rules       *policy.Rules
+	seen        []jail.Resolved // what the rules were compiled from
+	options     Options
 	controllers []controller // cgroup hierarchies that hold limits
 	sources     []source     // what the mounts were planned from
 	names       nameReport
@@ -67,21 +69,56 @@ func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, seen []
 	if err := plan.tryLimits(); err != nil {
 		return nil, err
 	}
-	m := &mountPlanner{rules: rules, disabled: p.Filesystem.Disabled, tmpBytes: o.TmpBytes}
+	table, err := openMountTable()
+	if err != nil {
+		return nil, err
+	}
+	plan.table, plan.rules, plan.seen, plan.options = table, rules, seen, o
+	if err := plan.planMounts(ctx, p.Filesystem.Disabled); err != nil {
+		plan.close()
+		return nil, err
+	}
+	return plan, nil
+}
+
+// planMounts decides the mounts and makes everything that is the same for every jail.
+func (p *jailPlan) planMounts(ctx context.Context, disabled bool) error {
+	m := &mountPlanner{rules: p.rules, disabled: disabled, tmpBytes: p.options.TmpBytes, table: p.table}
 	if m.tmpBytes == 0 {
 		m.tmpBytes = defaultTmpBytes
 	}
-	if err := m.plan(ctx, o.Helper); err != nil {
-		return nil, err
+	if err := m.plan(p.options.Helper); err != nil {
+		return err
 	}
-	plan.wire.Root, plan.wire.Points, plan.wire.Ops = m.root, m.rootPoints, m.finished
-	plan.names, plan.sources = m.names, m.sources
+	p.wire.Root, p.wire.Points, p.wire.Ops = m.root, m.rootPoints, m.finished
+	p.names, p.sources = m.names, m.sources
 	var err error
-	if plan.wire.Names, err = m.byName(p, seen, o); err != nil {
+	if p.wire.Names, err = m.byName(p.seen, p.options); err != nil {
+		return err
+	}
+	p.count()
+	return p.seal()
+}
+
+// renewed is the plan for a changed mount table: other names of denied paths, and kernel file systems, may have
+// appeared. The search for names is not repeated.
+func (p *jailPlan) renewed(ctx context.Context) (*jailPlan, error) {
+	p.dirty = p.table.changed() || p.dirty
+	if !p.dirty {
+		return p, nil
+	}
+	next := *p
+	next.dirty, next.users = false, 0
+	table, err := openMountTable()
+	if err != nil {
 		return nil, err
 	}
-	plan.count()
-	return plan, plan.seal()
+	next.table, next.file, next.null = table, nil, nil
+	if err := next.planMounts(ctx, p.rules.Policy().Filesystem.Disabled); err != nil {
+		next.close()
+		return nil, err
+	}
+	return &next, nil
 }
 
 // seal makes everything that is the same for every jail.
@@ -107,9 +144,17 @@ func (p *jailPlan) seal() error {
 	return nil
 }
 
-func (p *jailPlan) close() { closeAll([]*os.File{p.file, p.null}) }
+func (p *jailPlan) close() {
+	p.table.close()
+	for _, f := range []*os.File{p.file, p.null} {
+		if f != nil {
+			_ = f.Close() // a memfd and /dev/null: nothing is lost
+		}
+	}
+}
 
 func (p *jailPlan) count() {
+	p.expected = mountCounts{}
 	for _, op := range p.wire.Ops {
 		switch op.Kind {
 		case jail.Writable:
@@ -120,27 +165,6 @@ func (p *jailPlan) count() {
 			p.expected.covered++
 		}
 	}
-}
-
-// enforceable refuses what the policy language can say and this boundary cannot keep yet. Nothing is dropped silently
-// (R65).
-func enforceable(p policy.Policy, rules *policy.Rules) error {
-	refuse := func(what string, hints ...string) error {
-		return &Error{Code: CodeUnsupportedEnv, Detail: what, Hints: hints}
-	}
-	if len(p.Network.AllowedDomains) > 0 {
-		return refuse("network.allowedDomains: a list of hosts cannot be enforced yet",
-			`leave it empty for no network, or set "disabled": true for the host's whole network`)
-	}
-	if len(p.Network.AllowUnixSockets) > 0 {
-		return refuse("network.allowUnixSockets: grants of path sockets cannot be enforced yet", "leave it empty")
-	}
-	for _, e := range rules.Entries() {
-		if why, hint := unenforceable(e); why != "" && !p.Filesystem.Disabled {
-			return refuse(fmt.Sprintf("filesystem.%s[%d]: the pattern %q %s", e.List, e.Index, e.Given, why), hint)
-		}
-	}
-	return nil
 }
 
 // planLimits turns limits into what this machine can enforce, or refuses. Root needs cgroups; everybody else has a
@@ -221,289 +245,6 @@ func ownNamespaces() map[string]string {
 		}
 	}
 	return out
-}
-
-// mountPlanner turns compiled rules into mounts.
-type mountPlanner struct {
-	rules    *policy.Rules
-	disabled bool
-	tmpBytes int64
-
-	root       string
-	rootPoints []jail.Point
-	ops        []jail.Op
-	finished   []jail.Op
-	sources    []source
-	names      nameReport
-	guarded    []jail.Guarded
-}
-
-func (m *mountPlanner) plan(ctx context.Context, helper string) error {
-	m.root = jail.RootReadOnly
-	switch {
-	case !m.rules.Read("/").Allowed:
-		m.root = jail.RootCovered
-	case m.rules.Write("/").Allowed:
-		m.root = jail.RootWritable
-	}
-	m.addPrivate()
-	if !m.disabled {
-		if err := m.addEntries(); err != nil {
-			return err
-		}
-		if err := m.addNames(ctx); err != nil {
-			return err
-		}
-		m.addProgram(helper)
-	}
-	m.sort()
-	return m.settle()
-}
-
-func (m *mountPlanner) add(kind jail.Kind, path string) {
-	info, err := os.Lstat(path)
-	m.ops = append(m.ops, jail.Op{Kind: kind, Path: []byte(path), Dir: err == nil && info.IsDir()})
-}
-
-// addPrivate adds the private directories that the host has a place for.
-func (m *mountPlanner) addPrivate() {
-	m.add(jail.Proc, "/proc")
-	m.add(jail.Dev, "/dev")
-	m.ops = append(m.ops, jail.Op{Kind: jail.Tmp, Path: []byte("/dev/shm"), Dir: true, Bytes: m.tmpBytes})
-	if m.disabled {
-		return // without file rules the host's /tmp is as visible as the rest
-	}
-	for _, dir := range []string{"/tmp", "/var/tmp"} {
-		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-			m.ops = append(m.ops, jail.Op{Kind: jail.Tmp, Path: []byte(dir), Dir: true, Bytes: m.tmpBytes})
-		}
-	}
-}
-
-// addEntries adds the mounts of the policy's own lists. Which of two overlapping entries holds is decided by the
-// rules alone: an allowed path is shown writable when the rules say that it is.
-func (m *mountPlanner) addEntries() error {
-	for _, e := range m.rules.Entries() {
-		if e.Absent || e.Unresolved {
-			if !e.Allow { // an unresolved one cannot be looked at by the caller, nor by a command with the caller's user
-				m.names.absent = append(m.names.absent, e.Given)
-			}
-			continue
-		}
-		if err := m.addEntry(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (m *mountPlanner) addEntry(e policy.Entry) error {
-	if e.Real == "/" {
-		return nil // the root itself: see plan
-	}
-	if e.Allow && e.Axis == policy.AxisWrite && isDefaultDevice(e.Real) {
-		return nil
-	}
-	if e.Allow && (below(e.Real, "/proc") || below(e.Real, "/dev") && !below(e.Real, "/dev/shm")) {
-		return &Error{Code: CodeInvalidConfig, Detail: fmt.Sprintf("filesystem.%s[%d]: %s is private to every command and cannot show the host's", e.List, e.Index, e.Given)}
-	}
-	if !e.Allow && (e.Axis == policy.AxisRead || m.writableRootOf(e.Real) != "") {
-		if err := refuseHardLinks(e); err != nil {
-			return err
-		}
-	}
-	if e.Glob {
-		return m.addPattern(e)
-	}
-	if !e.Allow && e.Axis == policy.AxisWrite && isDefaultDevice(e.Real) {
-		return &Error{Code: CodeUnsupportedEnv, Detail: fmt.Sprintf("filesystem.%s[%d]: writing to %s cannot be denied yet", e.List, e.Index, e.Given)}
-	}
-	switch {
-	case !e.Allow && e.Axis == policy.AxisRead:
-		m.add(jail.Cover, e.Real)
-	case !e.Allow:
-		m.protect(e.Real)
-	case m.rules.Write(e.Real).Allowed:
-		m.add(jail.Writable, e.Real)
-	case m.rules.Read(e.Real).Allowed:
-		m.add(jail.Back, e.Real)
-	}
-	return nil
-}
-
-// addPattern shows what a pattern may allow. What it denies no mount can say: that is decided by name, and so is which of
-// the names below a directory that is shown writable the pattern means.
-func (m *mountPlanner) addPattern(e policy.Entry) error {
-	if e.List == "allowWrite" {
-		m.add(jail.Writable, e.Base)
-	}
-	return nil
-}
-
-// isDefaultDevice: naming one of the always writable devices changes nothing.
-func isDefaultDevice(path string) bool {
-	return slices.Contains([]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"}, path)
-}
-
-// refuseHardLinks refuses to cover a file that has another name: the other name would show it. A mount covers one
-// name of an inode, not the inode.
-func refuseHardLinks(e policy.Entry) error {
-	info, err := os.Lstat(e.Real)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	links := hardLinks(e.Real)
-	if links < 2 {
-		return nil
-	}
-	return &Error{
-		Code:   CodeInvalidConfig,
-		Detail: fmt.Sprintf("filesystem.%s[%d]: %s has %d hard links: another name would still lead to it", e.List, e.Index, e.Given, links),
-		Hints:  []string{"find the other names with: find / -xdev -samefile " + e.Real, "deny the directory that holds them, or make the file a copy"},
-	}
-}
-
-// protect makes a path read-only inside a writable tree, and pins the directories that lead to it, so that they cannot
-// be renamed away with a new tree put in their place.
-func (m *mountPlanner) protect(path string) {
-	if dir, ok := m.rules.PrivateAt(path); ok && dir.Path == path && dir.Writable {
-		m.add(jail.ReadOnly, path) // the command's own directory, which is writable otherwise
-		return
-	}
-	root := m.writableRootOf(path)
-	if root == "" {
-		return
-	}
-	m.add(jail.ReadOnly, path)
-	for dir := filepath.Dir(path); dir != root && below(dir, root); dir = filepath.Dir(dir) {
-		m.add(jail.Pin, dir)
-	}
-}
-
-func (m *mountPlanner) writableRootOf(path string) string {
-	for _, root := range m.rules.WritableRoots() {
-		if path != root && below(path, root) {
-			return root
-		}
-	}
-	return ""
-}
-
-// below says whether path is dir or lies below it.
-func below(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
-}
-
-// ranks order the mounts at one path.
-var ranks = []jail.Kind{jail.Proc, jail.Dev, jail.Tmp, jail.Cover, jail.Pin, jail.Back, jail.Writable, jail.ReadOnly}
-
-// sort orders the mounts outermost first, drops repetitions, and drops a pin where another mount pins already.
-func (m *mountPlanner) sort() {
-	slices.SortStableFunc(m.ops, func(a, b jail.Op) int {
-		if d := strings.Count(string(a.Path), "/") - strings.Count(string(b.Path), "/"); d != 0 {
-			return d
-		}
-		if d := strings.Compare(string(a.Path), string(b.Path)); d != 0 {
-			return d
-		}
-		return slices.Index(ranks, a.Kind) - slices.Index(ranks, b.Kind)
-	})
-	m.ops = slices.CompactFunc(m.ops, func(a, b jail.Op) bool { return a.Kind == b.Kind && string(a.Path) == string(b.Path) })
-}
-
-// settle walks the sorted mounts and decides for each what it stands in: the host's tree, where its mount point exists,
-// or a private or covered directory, where one must be made, and where nothing is left to deny.
-func (m *mountPlanner) settle() error {
-	at := map[string]int{} // path → index in finished
-	for _, op := range m.ops {
-		path := string(op.Path)
-		outer, empty := m.enclosing(at, path)
-		if empty && (op.Kind == jail.Cover || op.Kind == jail.Pin || op.Kind == jail.ReadOnly) {
-			continue
-		}
-		if op.Kind == jail.Back && !empty {
-			continue // visible as it is
-		}
-		if op.Kind == jail.Pin && hasAt(at, path) {
-			continue
-		}
-		if empty {
-			if err := m.addPoint(outer, path); err != nil {
-				return err
-			}
-		}
-		if isSource(op.Kind) {
-			device, inode := identity(path)
-			m.sources = append(m.sources, source{path, device, inode})
-		}
-		m.finished = append(m.finished, op)
-		at[path] = len(m.finished) - 1
-	}
-	return m.addLinks(at)
-}
-
-func hasAt(at map[string]int, path string) bool { _, ok := at[path]; return ok }
-
-func isSource(k jail.Kind) bool {
-	return k == jail.Cover || k == jail.Back || k == jail.Writable || k == jail.ReadOnly
-}
-
-// enclosing finds the innermost mount that path lies in (index, or -1 for the root) and whether that is a private or
-// covered directory, in which nothing of the host's exists.
-func (m *mountPlanner) enclosing(at map[string]int, path string) (index int, empty bool) {
-	for dir := path; ; dir = filepath.Dir(dir) {
-		if i, ok := at[dir]; ok {
-			kind := m.finished[i].Kind
-			// At its own path a mount has its mount point already.
-			return i, dir != path && (kind == jail.Proc || kind == jail.Dev || kind == jail.Tmp || kind == jail.Cover)
-		}
-		if dir == "/" {
-			return -1, m.root == jail.RootCovered
-		}
-	}
-}
-
-// addPoint makes a mount point for path in the mount with the given index, or in the covered root.
-func (m *mountPlanner) addPoint(outer int, path string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return systemError("lstat", err, "look at "+path)
-	}
-	m.putPoint(outer, path, jail.Point{Dir: info.IsDir()})
-	return nil
-}
-
-func (m *mountPlanner) putPoint(outer int, path string, p jail.Point) {
-	if outer < 0 {
-		p.Rel = []byte(strings.TrimPrefix(path, "/"))
-		m.rootPoints = append(m.rootPoints, p)
-		return
-	}
-	op := &m.finished[outer]
-	p.Rel = []byte(strings.TrimPrefix(path, string(op.Path)+"/"))
-	op.Points = append(op.Points, p)
-}
-
-// addLinks makes the symbolic links by which an allowed path was named, where a cover or a private directory hides
-// them: allowing /bin, a link to usr/bin, keeps /bin/sh a name.
-func (m *mountPlanner) addLinks(at map[string]int) error {
-	for _, e := range m.rules.Entries() {
-		if !e.Allow || e.Absent || e.Given == e.Real || m.disabled {
-			continue
-		}
-		given := filepath.Clean(e.Given)
-		parent, err := filepath.EvalSymlinks(filepath.Dir(given))
-		if err != nil || parent != filepath.Dir(given) {
-			continue // a link further up: the path is reached by its real name
-		}
-		outer, empty := m.enclosing(at, given)
-		target, err := os.Readlink(given)
-		if err != nil || !empty || hasAt(at, given) {
-			continue
-		}
-		m.putPoint(outer, given, jail.Point{Link: []byte(target)})
-	}
-	return nil
 }
 
 // kernelRelease is the release of the running kernel.

@@ -78,7 +78,6 @@ func TestPlan(t *testing.T) {
 		{"allow inside deny inside allow inside deny", policy.Filesystem{DenyRead: at("/a", "/a/b/c"), AllowRead: at("/a/b", "/a/b/c/f")},
 			[]string{"read-only", "cover /a [b/]", "back /a/b", "cover /a/b/c [f]", "back /a/b/c/f"}},
 		{"allow where nothing is denied", policy.Filesystem{AllowRead: at("/a", "/a/b")}, []string{"read-only"}},
-		{"a tie", policy.Filesystem{DenyRead: at("/a"), AllowRead: at("/a")}, []string{"read-only"}},
 		{"a link names what it leads to", policy.Filesystem{DenyRead: at("/to-b")}, []string{"read-only", "cover /a/b"}},
 		{"a link inside deny stays a name", policy.Filesystem{DenyRead: at(""), AllowRead: at("/to-b")},
 			[]string{"read-only", "cover  [a/b/ to-b->a/b]", "back /a/b"}},
@@ -140,7 +139,7 @@ func TestPlanOfRoot(t *testing.T) {
 func TestPlanProperties(t *testing.T) {
 	for _, root := range []string{visible(t), workspace(t)} {
 		paths := grow(t, root)
-		for seed := range uint64(500) {
+		for seed := range uint64(500 / slowness) {
 			p := randomPolicy(rand.New(rand.NewPCG(seed, 2)), root, paths)
 			what := fmt.Sprintf("seed %d: %+v", seed, p.Filesystem)
 			plan, err := shell.PlannedFor(t.Context(), p, shell.Options{})

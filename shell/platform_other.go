@@ -29,9 +29,10 @@ func errnoText(errno syscall.Errno) string { return errno.Error() }
 // The rest lets the package compile here. Open refuses before any of it is reached, and a Sandbox that Open did not
 // make has no jail to give.
 type (
-	jailPlan    struct{}
+	jailPlan    struct{ users int }
 	jailProcess struct {
 		pid      int
+		plan     *jailPlan
 		report   Report
 		breaches map[string]int
 		killed   bool
@@ -47,10 +48,11 @@ func makePlan(context.Context, policy.Policy, *policy.Rules, []jail.Resolved, Op
 	return nil, supported()
 }
 
-func (*jailPlan) start(context.Context) (*jailProcess, error) { return nil, supported() }
-func (*jailPlan) current() bool                               { return false }
-func (*jailPlan) close()                                      {}
-func (*jailProcess) run(context.Context, *jailPlan, commandSpec, []*os.File) error {
+func (*jailPlan) start(context.Context) (*jailProcess, error)  { return nil, supported() }
+func (p *jailPlan) renewed(context.Context) (*jailPlan, error) { return nil, supported() }
+func (*jailPlan) current() bool                                { return false }
+func (*jailPlan) close()                                       {}
+func (*jailProcess) run(context.Context, commandSpec, []*os.File) error {
 	return supported()
 }
 func (*jailProcess) wait(func(Violation)) (Completion, error) { return Completion{}, supported() }

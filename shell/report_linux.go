@@ -53,12 +53,12 @@ func (p *jailPlan) checks(r *jail.Ready) []check {
 		return strings.Trim(r.Status[k], "0") != "" || r.Status[k] == ""
 	})
 	counts := mountCounts{r.Writable, r.Covered, r.ReadOnly}
-	rootOK := r.RootReadOnly || p.wire.Root == jail.RootWritable
+	rootOK := r.Alone && (r.RootReadOnly || p.wire.Root == jail.RootWritable)
 	return []check{
 		{jail.LayerNamespaces, "namespaces", len(shared) == 0, describe("own: %s", isolated) + describe("; shared with the host: %s", shared)},
 		{jail.LayerMounts, "mounts", rootOK && counts == p.expected, fmt.Sprintf(
-			`"/" read-only: %t; %d of %d trees writable, %d of %d paths covered, %d of %d read-only inside`,
-			r.RootReadOnly, r.Writable, p.expected.writable, r.Covered, p.expected.covered, r.ReadOnly, p.expected.readOnly)},
+			`"/" read-only: %t, nothing behind it: %t; %d of %d trees writable, %d of %d paths covered, %d of %d read-only inside`,
+			r.RootReadOnly, r.Alone, r.Writable, p.expected.writable, r.Covered, p.expected.covered, r.ReadOnly, p.expected.readOnly)},
 		{jail.LayerProc, "proc", r.ProcReadOnly, fmt.Sprintf("/proc read-only: %t", r.ProcReadOnly)},
 		{jail.LayerFDs, "descriptors", len(r.Inherited) == 0, fmt.Sprintf("%d descriptors would reach the command besides its own", len(r.Inherited))},
 		{jail.LayerCaps, "capabilities", noCaps, fmt.Sprintf("effective %s, bounding %s", r.Status["CapEff"], r.Status["CapBnd"])},
@@ -110,7 +110,7 @@ func (p *jailPlan) limitLayers() []Layer {
 		add(limit, fmt.Sprintf("cgroup v%d in %s", c.version, c.parent))
 	}
 	if n := p.wire.MemoryWatchBytes; n > 0 {
-		add("memory", fmt.Sprintf("best effort: %d bytes, looked at every 25 ms, the tree is killed when over", n))
+		add("memory", fmt.Sprintf("best effort: %d bytes of anonymous, shared, swapped and page table memory and private files, looked at every 25 ms; the tree is killed when over", n))
 	}
 	if n := p.wire.Limits.Processes; n > 0 {
 		add("processes", fmt.Sprintf("RLIMIT_NPROC %d in a user namespace of its own", n))
@@ -122,6 +122,16 @@ func (p *jailPlan) limitLayers() []Layer {
 		add("file size", fmt.Sprintf("RLIMIT_FSIZE %d bytes for each file", n))
 	}
 	return out
+}
+
+// maxNamed is how many paths a line of the report names.
+const maxNamed = 4
+
+func someOf(paths []string) string {
+	if len(paths) <= maxNamed {
+		return strings.Join(paths, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(paths[:maxNamed], ", "), len(paths)-maxNamed)
 }
 
 // nameLayer tells whether calls that change files are judged by name, as the answer to a probe shows.
@@ -140,7 +150,7 @@ func (p *jailPlan) nameLayer(r *jail.Ready) ([]Layer, error) {
 		layer.Evidence += "; this kernel lets a signal interrupt a call that is being answered (before Linux 5.19)"
 	}
 	if len(p.names.hard) > 0 {
-		layer.Evidence += "; these have another hard link, by which they can be written: " + strings.Join(p.names.hard, ", ")
+		layer.Evidence += "; these have another hard link, by which they can be written: " + someOf(p.names.hard)
 	}
 	if judged {
 		return []Layer{layer}, nil

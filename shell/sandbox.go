@@ -136,13 +136,45 @@ func (s *Sandbox) take(ctx context.Context) (*jailProcess, error) {
 }
 
 func (s *Sandbox) fresh(ctx context.Context, spare *jailProcess) (*jailProcess, error) {
+	plan, err := s.usePlan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.releasePlan(plan)
 	if spare != nil {
-		if s.plan.current() {
+		if spare.plan == plan && plan.current() {
 			return spare, nil
 		}
 		spare.discard()
 	}
-	return s.plan.start(ctx)
+	return plan.start(ctx)
+}
+
+// usePlan is the plan for the mount table that the host has now.
+func (s *Sandbox) usePlan(ctx context.Context) (*jailPlan, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	plan, err := s.plan.renewed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if old := s.plan; plan != old {
+		s.plan = plan
+		if old.users == 0 {
+			old.close()
+		}
+	}
+	plan.users++
+	return plan, nil
+}
+
+func (s *Sandbox) releasePlan(p *jailPlan) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.users--
+	if p != s.plan && p.users == 0 {
+		p.close()
+	}
 }
 
 // give takes a jail out of the list when its command has ended.
@@ -151,6 +183,12 @@ func (s *Sandbox) give(j *jailProcess) {
 	delete(s.live, j)
 	s.mu.Unlock()
 	s.done.Done()
+}
+
+func (s *Sandbox) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 func errClosed() *Error {

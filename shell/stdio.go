@@ -67,7 +67,35 @@ func (s *stdio) open(c *Cmd) error {
 		s.abort()
 		return &Error{Code: CodeFailed, Detail: "open the command's standard files", Err: err}
 	}
+	if len(c.ExtraFiles) > maxExtraFiles {
+		s.abort()
+		return invalid("ExtraFiles", fmt.Errorf("%d files are more than the %d that fit into one message to the jail", len(c.ExtraFiles), maxExtraFiles))
+	}
+	for i, f := range c.ExtraFiles {
+		if err := checkExtra(f); err != nil {
+			s.abort()
+			return invalid(fmt.Sprintf("ExtraFiles[%d]", i), err)
+		}
+	}
 	s.child = append(s.child, c.ExtraFiles...)
+	return nil
+}
+
+// maxExtraFiles: the kernel takes 253 descriptors in one message, and the standard files and cgroups need some.
+const maxExtraFiles = 232
+
+// checkExtra refuses what would hand over more than a file.
+func checkExtra(f *os.File) error {
+	if f == nil {
+		return errors.New("it is nil")
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("%s is a directory: a command could reach everything below it", f.Name())
+	}
 	return nil
 }
 
@@ -104,7 +132,9 @@ func (s *stdio) reader(r io.Reader) (*os.File, error) {
 		return s.null(os.O_RDONLY)
 	}
 	if f, ok := r.(*os.File); ok {
-		return f, nil
+		if direct, err := handOver(f); err != nil || direct {
+			return f, err
+		}
 	}
 	pr, pw, err := os.Pipe()
 	if err != nil {
@@ -131,7 +161,9 @@ func (s *stdio) writer(n int, w io.Writer) (*os.File, error) {
 		return s.null(os.O_WRONLY)
 	}
 	if f, ok := w.(*os.File); ok {
-		return f, nil
+		if direct, err := handOver(f); err != nil || direct {
+			return f, err
+		}
 	}
 	pr, pw, err := os.Pipe()
 	if err != nil {
@@ -141,6 +173,20 @@ func (s *stdio) writer(n int, w io.Writer) (*os.File, error) {
 	s.parent = append(s.parent, pr)
 	s.output = append(s.output, func() error { return drain(pr, w) })
 	return pw, nil
+}
+
+// handOver says whether a standard file can be handed over as it is. A regular file cannot: through a descriptor of it
+// a command can change mode and times, truncate it, and open it anew, past every mount; it gets a pipe. A directory is
+// refused: everything below it could be opened through it.
+func handOver(f *os.File) (bool, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	if info.IsDir() {
+		return false, fmt.Errorf("%s is a directory: a command could reach everything below it", f.Name())
+	}
+	return !info.Mode().IsRegular(), nil
 }
 
 // drain copies a stream to its writer. When the writer fails, the stream is still read to its end: the command must

@@ -32,5 +32,8 @@ func cmdCheck(p *program, args []string) (int, error) {
 	for _, note := range policyNotes(r.rules.Derived()) {
 		t.row("note", note)
 	}
+	if err := shell.Check(r.policy); err != nil {
+		t.row("not yet", err.Error()+"; run refuses it")
+	}
 	return 0, p.print(t.String())
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"sallyport/compartment"
@@ -59,7 +60,7 @@ func derivedText(d policy.Derived, r *request) string {
 	if d.FilesystemDisabled {
 		t.row("files", "no rule at all: filesystem.disabled is set")
 	} else {
-		fileRows(t, d)
+		fileRows(t, d, r.secrets)
 	}
 	networkRows(t, d.Network)
 	t.row("environ", strings.Join(environmentNames(r), " "))
@@ -88,11 +89,11 @@ func policyNotes(d policy.Derived) []string {
 	return append(notes, d.Warnings...)
 }
 
-func fileRows(t *table, d policy.Derived) {
+func fileRows(t *table, d policy.Derived, secrets int) {
 	if len(d.Read.DenyOnly) == 0 {
 		t.row("read", "everything")
 	} else {
-		t.list("read", "everything but:", d.Read.DenyOnly)
+		t.list("read", "everything but:", thereNow(d.Read.DenyOnly, secrets))
 		t.list("", "and again:", d.Read.AllowWithinDeny)
 	}
 	named := subtract(d.Write.AllowOnly, d.DefaultWrite)
@@ -111,6 +112,23 @@ func fileRows(t *table, d policy.Derived) {
 		private = append(private, p.Path)
 	}
 	t.row("own", strings.Join(private, " ")+" are the command's own and gone when it ends")
+}
+
+// thereNow leaves out the secret places that do not exist, which are the first so many, and says how many they are.
+func thereNow(denied []string, secrets int) []string {
+	var shown []string
+	absent := 0
+	for i, path := range denied {
+		if _, err := os.Lstat(path); err != nil && i < secrets {
+			absent++
+			continue
+		}
+		shown = append(shown, path)
+	}
+	if absent > 0 {
+		shown = append(shown, fmt.Sprintf("and %d secret places that do not exist now", absent))
+	}
+	return shown
 }
 
 func networkRows(t *table, n policy.DerivedNetwork) {

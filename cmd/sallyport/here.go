@@ -107,8 +107,13 @@ func (r *request) showHere() error {
 	}
 	r.policy.Filesystem.AllowRead = append(r.policy.Filesystem.AllowRead, policy.PathEntry{Path: here})
 	r.notes = append(r.notes, fmt.Sprintf("the current directory may be read although it is in %s: %s", private.Path, here))
-	r.rules, err = shell.Compile(r.policy)
-	return err
+	if r.rules, err = shell.Compile(r.policy); err != nil {
+		return &trouble{
+			text: fmt.Sprintf("the current directory %q cannot be named in a policy", here), err: err,
+			hint: "start from another directory, or give --cwd",
+		}
+	}
+	return nil
 }
 
 // denies says whether the policy itself takes reading a directory away. An allowRead entry of the same path would undo
@@ -120,25 +125,4 @@ func (r *request) denies(dir string) bool {
 		}
 	}
 	return false
-}
-
-// secretPlaces are the places of the caller's home directory that hold secrets and exist. The list is policy's.
-func secretPlaces() ([]policy.PathEntry, error) {
-	home, err := os.UserHomeDir()
-	if err == nil {
-		var all, found []policy.PathEntry
-		if all, err = policy.DenySecrets(home); err == nil {
-			for _, e := range all {
-				// What we cannot look at, the command cannot read either: it is the same user, with less.
-				if _, err := os.Lstat(e.Path); err == nil {
-					found = append(found, e)
-				}
-			}
-			return found, nil
-		}
-	}
-	return nil, &trouble{
-		text: "the home directory is not known, so its secret places cannot be denied", err: err,
-		hint: "set HOME, or say with --policy what may be read",
-	}
 }

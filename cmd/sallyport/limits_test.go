@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -88,5 +89,13 @@ func TestSplitHost(t *testing.T) {
 	for _, in := range []string{"example.com:", ":80", "example.com:0", "example.com:65536", "example.com:http", "example.com:+80"} {
 		_, _, err := splitHost(in)
 		require.Error(t, err, in)
+	}
+}
+
+// TestHomeOnRecord reads a passwd file, and passes over lines that are none.
+func TestHomeOnRecord(t *testing.T) {
+	passwd := "root:x:0:0:root:/root:/bin/sh\n#comment\nann:x:1000:1000:Ann:/home/ann/:/bin/sh\nx:x:1001:1001::relative:/bin/sh\nshort:x:1002\n"
+	for uid, want := range map[int]string{0: "/root", 1000: "/home/ann", 1001: "", 1002: "", 7: ""} {
+		require.Equal(t, want, homeOnRecord(strings.NewReader(passwd), uid), "%d", uid)
 	}
 }

@@ -40,6 +40,7 @@ type request struct {
 	policy  policy.Policy
 	options shell.Options
 	rules   *policy.Rules
+	secrets int      // how many entries of denyRead, from its first, are secret places
 	notes   []string // what this program added by itself, for explain
 }
 
@@ -74,7 +75,7 @@ func (f *policyFlags) resolve(command, dir string) (*request, error) {
 func (f *policyFlags) base(r *request) error {
 	if f.file == "" {
 		secrets, err := secretPlaces()
-		r.policy.Filesystem.DenyRead = secrets
+		r.policy.Filesystem.DenyRead, r.secrets = secrets, len(secrets)
 		r.notes = append(r.notes, "no --policy: the secret places of the home directory are denied")
 		return err
 	}

@@ -6,41 +6,20 @@ import (
 	"os"
 )
 
-// A stream of ours that is a file on a disk does not reach the command as it is. With the descriptor the command could
-// change the file's mode and times, and truncate a log that it was to append to, past every rule of the policy. It
-// gets a pipe instead.
-
-// onDisk says whether a stream is a file or a disk, with contents that stay. A terminal, a pipe and a device such as
-// /dev/null are not.
-func onDisk(f *os.File) bool {
+// regular says whether a stream is a file with contents that stay. Package shell hands such a file on as a pipe: with the
+// descriptor itself a command could change the file's mode and times, and truncate a log that it was to append to.
+func regular(f *os.File) bool {
 	info, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	mode := info.Mode()
-	return mode.IsRegular() || mode&os.ModeDevice != 0 && mode&os.ModeCharDevice == 0
+	return err == nil && info.Mode().IsRegular()
 }
 
-// throughPipe is a file that is written to by us and not by the command: what is no *os.File, package shell serves by a
-// pipe.
-type throughPipe struct{ file *os.File }
-
-func (p *throughPipe) Write(b []byte) (int, error) { return p.file.Write(b) }
-
 // commandOutputs are what the command gets as standard output and standard error. When both are one file, both are one
-// writer, so that what is written stays in order.
+// writer, so that one pipe serves both and what is written stays in order.
 func commandOutputs(out, err *os.File) (stdout, stderr io.Writer) {
-	stdout, stderr = out, err
-	if onDisk(out) {
-		stdout = &throughPipe{out}
+	if regular(out) && sameFile(out, err) {
+		return out, out
 	}
-	if onDisk(err) {
-		stderr = &throughPipe{err}
-		if sameFile(out, err) {
-			stderr = stdout
-		}
-	}
-	return stdout, stderr
+	return out, err
 }
 
 func sameFile(a, b *os.File) bool {
@@ -49,7 +28,8 @@ func sameFile(a, b *os.File) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// feeder is our standard input on its way to the command.
+// feeder is our standard input on its way to the command. It is here, and not left to package shell, because only the
+// program knows that somebody else may go on reading the same file.
 type feeder struct {
 	file    *os.File // ours
 	command *os.File // what the command gets
@@ -59,14 +39,10 @@ type feeder struct {
 	done    chan struct{}
 }
 
-// feed prepares standard input. A directory is refused: whoever holds it open can read past what covers its parts.
+// feed prepares standard input.
 func feed(file *os.File) (*feeder, error) {
-	if info, err := file.Stat(); err == nil && info.IsDir() {
-		return nil, &trouble{text: "standard input is a directory", hint: "name it with --allow-read, or redirect a file"}
-	}
 	f := &feeder{file: file, command: file, done: make(chan struct{})}
-	if !onDisk(file) {
-		close(f.done)
+	if !regular(file) {
 		return f, nil
 	}
 	var err error

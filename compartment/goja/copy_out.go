@@ -164,12 +164,19 @@ func (c *copier) object(o *goja.Object) compartment.Value {
 	if v, ok := c.buffer(o, typ); ok {
 		return v
 	}
-	return c.classed(o)
+	switch class := o.ClassName(); {
+	case typ == typeMap:
+		return c.entries(o, compartment.TypeMap, c.r.kept.mapForEach, c.r.kept.mapSize)
+	case typ == typeSet && class == "Object": // an array has the same Go type, and its own class
+		return c.entries(o, compartment.TypeSet, c.r.kept.setForEach, c.r.kept.setSize)
+	default:
+		return c.classed(o, class)
+	}
 }
 
 // classed copies an object by its class, an internal slot.
-func (c *copier) classed(o *goja.Object) compartment.Value {
-	switch class := o.ClassName(); class {
+func (c *copier) classed(o *goja.Object, class string) compartment.Value {
+	switch class {
 	case "Array":
 		return c.array(o)
 	case "Date":
@@ -178,10 +185,6 @@ func (c *copier) classed(o *goja.Object) compartment.Value {
 			return c.mark(compartment.TypeOther, "Date")
 		}
 		return compartment.OfDate(ms.ToFloat())
-	case "Map":
-		return c.entries(o, compartment.TypeMap, c.r.kept.mapForEach, c.r.kept.mapSize)
-	case "Set":
-		return c.entries(o, compartment.TypeSet, c.r.kept.setForEach, c.r.kept.setSize)
 	case "RegExp":
 		return c.regexp(o)
 	case "Error":
@@ -196,7 +199,7 @@ func (c *copier) classed(o *goja.Object) compartment.Value {
 		return c.mark(compartment.TypeFunction, c.r.stringField(o, "name"))
 	case "Object", "Arguments", "global", "Math", "JSON":
 		return c.fields(o)
-	default: // a generator, an iterator, a weak map: they have no data of their own
+	default: // of no class with data of its own
 		return c.mark(compartment.TypeOther, class)
 	}
 }
@@ -248,6 +251,11 @@ func (c *copier) fields(o *goja.Object) compartment.Value {
 			break
 		}
 		out = append(out, compartment.Field{Name: text, Value: c.property(d, compartment.Value{})})
+	}
+	if len(out) == 0 && omitted == 0 {
+		if name := c.r.hidden(o); name != "" {
+			return compartment.OfMark(compartment.TypeOther, name)
+		}
 	}
 	return compartment.OfObject(out...).Omitting(omitted)
 }

@@ -135,7 +135,7 @@ func awaiting(source string) (*ast.Program, *syntaxError) {
 	if !w.awaits {
 		return nil, nil
 	}
-	returnLast(body)
+	returnLast(body.List)
 	statement.Expression = &ast.CallExpression{Callee: arrow}
 	return tree, nil
 }
@@ -153,16 +153,37 @@ func (e *syntaxError) inside(source string) *syntaxError {
 	return e
 }
 
-// returnLast makes the value of the last statement the function's result, when it is an expression.
-func returnLast(body *ast.BlockStatement) {
-	if len(body.List) == 0 {
+// returnLast makes the value of the last statement the function's result, when it is an expression, also inside of a block, an if or a try. The
+// value of a loop is not taken.
+func returnLast(list []ast.Statement) {
+	if len(list) == 0 {
 		return
 	}
-	last, ok := body.List[len(body.List)-1].(*ast.ExpressionStatement)
-	if !ok {
-		return
+	last := &list[len(list)-1]
+	switch s := (*last).(type) {
+	case *ast.ExpressionStatement:
+		*last = &ast.ReturnStatement{Return: s.Expression.Idx0(), Argument: s.Expression}
+	case *ast.BlockStatement:
+		returnLast(s.List)
+	case *ast.IfStatement:
+		s.Consequent = returned(s.Consequent)
+		s.Alternate = returned(s.Alternate)
+	case *ast.TryStatement:
+		returnLast(s.Body.List)
+		if s.Catch != nil {
+			returnLast(s.Catch.Body.List)
+		}
 	}
-	body.List[len(body.List)-1] = &ast.ReturnStatement{Return: last.Expression.Idx0(), Argument: last.Expression}
+}
+
+// returned is returnLast for a branch.
+func returned(s ast.Statement) ast.Statement {
+	if s == nil {
+		return nil
+	}
+	list := []ast.Statement{s}
+	returnLast(list)
+	return list[0]
 }
 
 // walker goes through a tree once: it moves every position by shift, so that positions are those of the source as its author wrote it, and

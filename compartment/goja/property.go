@@ -1,7 +1,7 @@
 package goja
 
 import (
-	"sallyport/compartment"
+	"fmt"
 
 	"github.com/dop251/goja"
 )
@@ -83,7 +83,7 @@ func (r *realm) stringField(o *goja.Object, name string) string {
 		return ""
 	}
 	if n := s.Length(); n > shortText {
-		return compartment.Clip(s.Substring(0, shortText).String(), shortText)
+		return fmt.Sprintf("%s… (%d characters in all)", s.Substring(0, shortText/2).String(), n)
 	}
 	return s.String()
 }

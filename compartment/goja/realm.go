@@ -72,7 +72,8 @@ type kept struct {
 	regexpFlags                 []builtin
 	date, bytes                 *goja.Object
 	errors                      map[string]*goja.Object
-	referenceError              *goja.Object // the prototype
+	referenceError              *goja.Object            // the prototype
+	hidden                      map[*goja.Object]string // prototypes of what holds more than can be seen
 }
 
 // newRealm makes a runtime, hardens it and hands in the powers.
@@ -152,6 +153,10 @@ func (r *realm) keep() {
 		k.errors[name] = r.object(name)
 	}
 	k.referenceError = r.object("ReferenceError.prototype")
+	k.hidden = map[*goja.Object]string{r.object("WeakMap.prototype"): "WeakMap", r.object("WeakSet.prototype"): "WeakSet"}
+	iterators := r.object("Array.prototype").GetSymbol(goja.SymIterator).(*goja.Object)
+	one := asBuiltin(iterators)(goja.FunctionCall{This: r.vm.NewArray()}).(*goja.Object)
+	k.hidden[one.Prototype().Prototype()] = "iterator" // what all iterators and generators have for a prototype
 }
 
 // object is a built-in object by its path from the global one.
@@ -180,6 +185,19 @@ func asBuiltin(o *goja.Object) builtin { return o.Export().(func(goja.FunctionCa
 func (r *realm) ask(f builtin, this goja.Value, args ...goja.Value) (v goja.Value, ok bool) {
 	ex := r.vm.Try(func() { v = f(goja.FunctionCall{This: this, Arguments: args}) })
 	return v, ex == nil && v != nil
+}
+
+// hidden names an object that has no fields and is no plain object either: what it holds cannot be seen.
+func (r *realm) hidden(o *goja.Object) string {
+	for range maxChain {
+		if o = o.Prototype(); o == nil || o.ExportType() == typeProxy {
+			return ""
+		}
+		if name := r.kept.hidden[o]; name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // native makes a function of the realm out of f: the name of its own, not that of a Go symbol; frozen; no constructor and no prototype.
@@ -268,4 +286,6 @@ var (
 	typeProxy   = reflect.TypeFor[goja.Proxy]()
 	typePromise = reflect.TypeFor[*goja.Promise]()
 	typeBuffer  = reflect.TypeFor[goja.ArrayBuffer]()
+	typeMap     = reflect.TypeFor[[][2]any]()
+	typeSet     = reflect.TypeFor[[]any]()
 )

@@ -1,7 +1,6 @@
 package goja
 
 import (
-	"errors"
 	"fmt"
 
 	"sallyport/compartment"
@@ -50,7 +49,7 @@ func (r *realm) syntax(bad *syntaxError, source string) compartment.Ending {
 }
 
 // shown makes guest text fit to be shown.
-func shown(s string) string { return compartment.Clip(compartment.Escape(s), shortText) }
+func shown(s string) string { return compartment.Shown(s, shortText) }
 
 // await waits until the result is no pending promise and no call is under way, settling the promises of the calls that come to their end.
 // Every call of a program belongs to its evaluation, so the evaluation is over when they are.
@@ -104,19 +103,17 @@ func (r *realm) value(v goja.Value) compartment.Ending {
 	return compartment.Ending{Value: out}
 }
 
-// thrown sorts what came out of the engine. Its kind is decided by the type of the engine's error, never by a text.
+// thrown sorts what came out of the engine. Its kind is decided by the type of the engine's error, never by a text. The error is not unwrapped:
+// looking for what is inside of an exception asks the guest's value for its prototype, which runs a trap.
 func (r *realm) thrown(err error, source string, k compartment.Kind) compartment.Ending {
-	var interrupted *goja.InterruptedError
-	var overflow *goja.StackOverflowError
-	var ex *goja.Exception
-	switch {
-	case errors.As(err, &interrupted):
+	switch e := err.(type) {
+	case *goja.InterruptedError:
 		kind, _ := r.ev.Stopped()
-		return compartment.Ending{Kind: kind, Where: where(interrupted.Stack(), source)}
-	case errors.As(err, &overflow):
-		return compartment.Ending{Kind: compartment.KindDepth, Where: where(overflow.Stack(), source)}
-	case errors.As(err, &ex):
-		return r.exception(ex.Value(), ex.Stack(), source, k)
+		return compartment.Ending{Kind: kind, Where: where(e.Stack(), source)}
+	case *goja.StackOverflowError:
+		return compartment.Ending{Kind: compartment.KindDepth, Where: where(e.Stack(), source)}
+	case *goja.Exception:
+		return r.exception(e.Value(), e.Stack(), source, k)
 	}
 	return compartment.Ending{Kind: compartment.KindEnginePanic, Err: err}
 }

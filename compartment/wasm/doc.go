@@ -26,7 +26,8 @@
 // # Sessions
 //
 // A stopped evaluation leaves its realm in the middle of something. The compartment then goes back to the memory it had before that
-// evaluation, and the outcome says so (compartment.SessionRolledBack).
+// evaluation, and the outcome says so (compartment.SessionRolledBack). For that, what the memory holds besides the realm itself is copied before
+// the second and every later evaluation of a compartment: some microseconds, and 0.3 ms for each megabyte.
 //
 // # Costs
 //

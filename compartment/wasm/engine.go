@@ -39,9 +39,6 @@ type Options struct {
 	NoCache bool
 	// DynamicCode says what eval does. The zero value refuses it.
 	DynamicCode DynamicCode
-	// NoRollback saves the copy of a compartment's memory that is made before its second and every later evaluation, about 0.3 ms. A stop then
-	// loses the session (compartment.SessionLost).
-	NoRollback bool
 }
 
 // Engine hosts the guest. It is safe for concurrent use.
@@ -52,10 +49,12 @@ type Engine struct {
 	moduleConfig wazero.ModuleConfig
 	stats        meter.Stats
 
-	base *snapshot // the hardened realm every compartment starts from
+	system memorySystem
+	base   *base // the hardened realm every compartment starts from
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards what follows
 	closed bool
+	idle   []*instance
 }
 
 // quantum is how much fuel the guest has before it asks for more: 20,000 rounds of loops are 20 to 100 microseconds.
@@ -84,7 +83,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if stats.TableWrites {
 		return nil, engineError("look at the guest", errors.New("it changes its tables, which an image of its memory does not hold"))
 	}
-	e := &Engine{options: o, stats: stats, moduleConfig: wazero.NewModuleConfig().WithName("").WithStartFunctions()}
+	e := &Engine{options: o, stats: stats, system: newMemorySystem(), moduleConfig: wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})}
 	if err := e.compile(ctx, metered); err != nil {
 		return nil, err
 	}
@@ -93,6 +92,11 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	}
 	return e, nil
 }
+
+// noRandom stands where wazero would seed a generator for each instance, which nothing asks.
+type noRandom struct{}
+
+func (noRandom) Read([]byte) (int, error) { return 0, errors.New("there is no chance here") }
 
 // engineError makes an error of the engine itself.
 func engineError(what string, err error) error {
@@ -129,7 +133,7 @@ func (e *Engine) makeBase() error {
 	}
 	err = in.makeRealm(e.options.DynamicCode)
 	if err == nil {
-		e.base, err = in.snapshot(nil)
+		e.base, err = e.newBase(in)
 	}
 	return errors.Join(err, in.close())
 }
@@ -159,11 +163,6 @@ func (e *Engine) Open(ctx context.Context, c compartment.Config) (compartment.Co
 	if err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return nil, &compartment.Error{Code: compartment.CodeClosed, Reason: "the engine was closed"}
-	}
 	r := &room{engine: e, host: host, failures: &failures{}, limit: defaultMemory}
 	if m := host.Limits().MemoryBytes; m != 0 {
 		r.limit = uint64(m) / pageSize * pageSize
@@ -173,7 +172,7 @@ func (e *Engine) Open(ctx context.Context, c compartment.Config) (compartment.Co
 			Bound: fmt.Sprintf("at least %d, for the realm itself", least)}
 	}
 	if r.in, err = r.fresh(); err != nil {
-		return nil, engineError("open a compartment", err)
+		return nil, err
 	}
 	return r, nil
 }
@@ -186,11 +185,15 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	e.closed = true
-	err := e.runtime.Close(context.Background())
-	if e.base != nil {
-		err = errors.Join(err, e.base.image.close())
+	var errs []error
+	for _, in := range e.idle {
+		errs = append(errs, in.close())
 	}
-	return err
+	e.idle = nil
+	if e.base != nil {
+		errs = append(errs, e.base.image.close())
+	}
+	return errors.Join(append(errs, e.runtime.Close(context.Background()), e.system.close())...)
 }
 
 // compile makes the runtime and compiles the guest for it.

@@ -27,6 +27,7 @@ type instance struct {
 	ctx    context.Context // holds the instance, for the imports
 	mod    api.Module
 	mem    memory
+	limit  uint64
 
 	// A function of wazero owns the stack it runs on, so a function that is running must not be called again: there is a set for each depth.
 	depth int
@@ -54,9 +55,9 @@ var errUnwind = errors.New("stopped")
 
 // newInstance makes an instance without a realm.
 func (e *Engine) newInstance(limit uint64) (in *instance, err error) {
-	in = &instance{engine: e}
+	in = &instance{engine: e, limit: limit}
 	in.ctx = context.WithValue(context.Background(), instanceKey{}, in)
-	if in.mem, err = newMemory(limit, in.outOfMemory); err != nil {
+	if in.mem, err = e.system.newMemory(limit, in.outOfMemory); err != nil {
 		return nil, err
 	}
 	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return in.mem })

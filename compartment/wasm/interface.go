@@ -26,6 +26,7 @@ const (
 	xSetModuleLoader
 	xSetRejectionHandler
 	xRunGC
+	xSetGCThreshold
 	xMalloc
 	xFree
 	xEval
@@ -77,6 +78,7 @@ var exports = [exportCount]exportRow{
 	xSetModuleLoader:     {"qjs_set_module_loader", "i>", "1: import() asks host_module_normalize"},
 	xSetRejectionHandler: {"qjs_set_promise_rejection_handler", "i>", "1: host_promise_rejection is told"},
 	xRunGC:               {"qjs_run_gc", ">", "collects garbage, before an image is taken"},
+	xSetGCThreshold:      {"qjs_set_gc_threshold", "i>", "bytes in use at which garbage is collected next"},
 	xMalloc:              {"wasm_malloc", "i>i", "memory for the host; 0 when there is none"},
 	xFree:                {"wasm_free", "i>", "gives it back"},
 	xEval:                {"qjs_eval", "iiii>i", "source, its length (a zero byte follows), file name, flags (128: a script in which await may stand; the result is a promise of an object whose value is that of the script)"},

@@ -1,13 +1,25 @@
 package wasm
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// pageSize is the unit in which WebAssembly memory grows.
-const pageSize = 64 << 10
+// pageSize is the unit in which WebAssembly memory grows. smallPage is the unit in which changes are looked for: the page of nearly all machines.
+const (
+	pageSize  = 64 << 10
+	smallPage = 4 << 10
+)
+
+// memorySystem makes memories and the images they are made from.
+type memorySystem interface {
+	// newMemory makes an empty memory of at most limit bytes. refused is called when the guest asks for more.
+	newMemory(limit uint64, refused func()) (memory, error)
+	newImage(b []byte) (image, error)
+	close() error
+}
 
 // memory is the linear memory of one instance.
 type memory interface {
@@ -16,6 +28,8 @@ type memory interface {
 	bytes() []byte
 	// overlay makes the memory, which must be as large as the image at least, a copy of it; what is behind the image becomes zero.
 	overlay(image) error
+	// changed appends the small pages that may differ from the image, or from zero behind it, in their order.
+	changed(to []uint32) []uint32
 	// release gives the memory back. Only the owner of the instance calls it, when no frame of the guest can be on any stack: wazero calls Free while
 	// there may be some, so Free does nothing.
 	release() error
@@ -24,16 +38,28 @@ type memory interface {
 // image is a copy of a memory from which others are made.
 type image interface {
 	size() int
-	// update makes it a copy of b.
-	update(b []byte) error
 	close() error
 }
+
+// heapSystem keeps memories in Go's heap.
+type heapSystem struct{}
+
+func (heapSystem) newMemory(limit uint64, refused func()) (memory, error) {
+	return &heapMemory{limit: limit, refused: refused}, nil
+}
+
+func (heapSystem) newImage(b []byte) (image, error) {
+	return &heapImage{b: bytes.Clone(b)}, nil
+}
+
+func (heapSystem) close() error { return nil }
 
 // heapMemory is a memory in Go's heap. It may move when it grows, which wazero allows.
 type heapMemory struct {
 	b       []byte
 	limit   uint64
 	refused func()
+	from    []byte // the image it was made from
 }
 
 // Reallocate grows the memory, or refuses.
@@ -42,12 +68,13 @@ func (m *heapMemory) Reallocate(size uint64) []byte {
 		m.refused()
 		return nil
 	}
-	if n := int(size); n > cap(m.b) {
-		grown := make([]byte, n, int(min(m.limit, max(size, 2*uint64(cap(m.b))))))
+	n := int(size)
+	if n > cap(m.b) {
+		grown := make([]byte, len(m.b), int(min(m.limit, max(size, 2*uint64(cap(m.b))))))
 		copy(grown, m.b)
 		m.b = grown
-	} else if n > len(m.b) {
-		old := len(m.b)
+	}
+	if old := len(m.b); n > old {
 		m.b = m.b[:n]
 		clear(m.b[old:])
 	}
@@ -60,21 +87,31 @@ func (m *heapMemory) Free() {}
 func (m *heapMemory) bytes() []byte { return m.b }
 
 func (m *heapMemory) overlay(i image) error {
-	n := copy(m.b, i.(*heapImage).b)
-	clear(m.b[n:])
+	m.from = i.(*heapImage).b
+	clear(m.b[copy(m.b, m.from):])
 	return nil
 }
 
-func (m *heapMemory) release() error { m.b = nil; return nil }
+// changed compares. There is no cheaper way that works everywhere.
+func (m *heapMemory) changed(to []uint32) []uint32 {
+	var zero [smallPage]byte
+	for at := 0; at < len(m.b); at += smallPage {
+		was := zero[:]
+		if at < len(m.from) {
+			was = m.from[at:min(at+smallPage, len(m.from))]
+		}
+		if !bytes.Equal(m.b[at:at+len(was)], was) {
+			to = append(to, uint32(at/smallPage))
+		}
+	}
+	return to
+}
+
+func (m *heapMemory) release() error { m.b, m.from = nil, nil; return nil }
 
 // heapImage is an image in Go's heap.
 type heapImage struct{ b []byte }
 
 func (i *heapImage) size() int { return len(i.b) }
-
-func (i *heapImage) update(b []byte) error {
-	i.b = append(i.b[:0], b...)
-	return nil
-}
 
 func (i *heapImage) close() error { i.b = nil; return nil }

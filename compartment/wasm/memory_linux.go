@@ -1,11 +1,46 @@
 package wasm
 
 import (
+	"encoding/binary"
 	"fmt"
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
+
+// mappedSystem maps memories and images.
+type mappedSystem struct {
+	// pages tells of every page of the process whether it was written to; nil when the kernel does not say.
+	pages *os.File
+}
+
+// newMemorySystem is the one of this platform.
+func newMemorySystem() memorySystem {
+	pages, err := os.Open("/proc/self/pagemap")
+	if err != nil || os.Getpagesize() != smallPage {
+		return &mappedSystem{} // every page then counts as changed
+	}
+	return &mappedSystem{pages: pages}
+}
+
+func (s *mappedSystem) close() error {
+	if s.pages == nil {
+		return nil
+	}
+	return s.pages.Close()
+}
+
+// newMemory reserves limit bytes of addresses.
+//
+// The range is reserved without access and opened as it grows, so that a host with strict accounting (vm.overcommit_memory=2) does not charge it.
+func (s *mappedSystem) newMemory(limit uint64, refused func()) (memory, error) {
+	b, err := unix.Mmap(-1, 0, int(limit), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("reserve %d bytes of addresses: %w", limit, err)
+	}
+	return &mappedMemory{b: b, refused: refused, pages: s.pages}, nil
+}
 
 // mappedMemory is a memory in one reserved range of addresses. It costs the pages that are touched, and it never moves.
 type mappedMemory struct {
@@ -13,21 +48,12 @@ type mappedMemory struct {
 	n       int    // what the guest has
 	open    int    // what may be touched: n rounded up, so that growing by a page is not a system call each time
 	refused func()
+	pages   *os.File
+	entries []byte // room for what pages says
 }
 
 // openStep is the unit in which the reservation is opened.
 const openStep = 1 << 20
-
-// newMemory reserves limit bytes of addresses. refused is called when the guest asks for more.
-//
-// The range is reserved without access and opened as it grows, so that a host with strict accounting (vm.overcommit_memory=2) does not charge it.
-func newMemory(limit uint64, refused func()) (memory, error) {
-	b, err := unix.Mmap(-1, 0, int(limit), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
-	if err != nil {
-		return nil, fmt.Errorf("reserve %d bytes of addresses: %w", limit, err)
-	}
-	return &mappedMemory{b: b, refused: refused}, nil
-}
 
 // Reallocate grows the memory, or refuses.
 func (m *mappedMemory) Reallocate(size uint64) []byte {
@@ -55,11 +81,10 @@ func (m *mappedMemory) bytes() []byte { return m.b[:m.n:m.n] }
 // overlay maps the image copy-on-write over the memory and drops the pages behind it.
 func (m *mappedMemory) overlay(i image) error {
 	img := i.(*fileImage)
-	n := uintptr(img.n)
 	if img.n > m.n {
 		return fmt.Errorf("an image of %d bytes does not fit a memory of %d", img.n, m.n)
 	}
-	_, err := unix.MmapPtr(img.fd, 0, unsafe.Pointer(&m.b[0]), n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED|unix.MAP_NORESERVE)
+	_, err := unix.MmapPtr(img.fd, 0, unsafe.Pointer(&m.b[0]), uintptr(img.n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED|unix.MAP_NORESERVE)
 	if err != nil {
 		return fmt.Errorf("map the image: %w", err)
 	}
@@ -69,6 +94,35 @@ func (m *mappedMemory) overlay(i image) error {
 		}
 	}
 	return nil
+}
+
+// The bits of an entry of /proc/self/pagemap. A page of the image that was not written to is one of a file; one that was is not.
+const (
+	pagePresent = 1 << 63
+	pageSwapped = 1 << 62
+	pageOfFile  = 1 << 61
+)
+
+// changed asks the kernel which pages are the memory's own.
+func (m *mappedMemory) changed(to []uint32) []uint32 {
+	count := m.n / smallPage
+	if size := 8 * count; cap(m.entries) < size {
+		m.entries = make([]byte, size)
+	}
+	entries := m.entries[:8*count]
+	known := false
+	if m.pages != nil {
+		at := int64(uintptr(unsafe.Pointer(&m.b[0]))) / smallPage * 8
+		n, err := m.pages.ReadAt(entries, at)
+		known = err == nil && n == len(entries)
+	}
+	for i := range count {
+		e := binary.LittleEndian.Uint64(entries[8*i:])
+		if !known || e&(pagePresent|pageSwapped) != 0 && e&pageOfFile == 0 {
+			to = append(to, uint32(i))
+		}
+	}
+	return to
 }
 
 func (m *mappedMemory) release() error {
@@ -86,32 +140,25 @@ func (m *mappedMemory) release() error {
 // fileImage is an image in a file that has no name and is in memory.
 type fileImage struct{ fd, n int }
 
-// newImage makes an empty image.
-func newImage() (image, error) {
+// newImage makes an image of b.
+func (s *mappedSystem) newImage(b []byte) (image, error) {
 	fd, err := unix.MemfdCreate("sallyport-realm", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("memfd_create: %w", err)
 	}
-	return &fileImage{fd: fd}, nil
-}
-
-func (i *fileImage) size() int { return i.n }
-
-// update writes b. Memories that are mapped over the image must not be in use: pages that they have not written to would change.
-func (i *fileImage) update(b []byte) error {
-	if err := unix.Ftruncate(i.fd, int64(len(b))); err != nil {
-		return fmt.Errorf("size the image: %w", err)
-	}
+	i := &fileImage{fd: fd, n: len(b)}
 	for done := 0; done < len(b); {
-		n, err := unix.Pwrite(i.fd, b[done:], int64(done))
+		n, err := unix.Pwrite(fd, b[done:], int64(done))
 		if err != nil {
-			return fmt.Errorf("write the image: %w", err)
+			unix.Close(fd)
+			return nil, fmt.Errorf("write the image: %w", err)
 		}
 		done += n
 	}
-	i.n = len(b)
-	return nil
+	return i, nil
 }
+
+func (i *fileImage) size() int { return i.n }
 
 func (i *fileImage) close() error {
 	if i.fd < 0 {

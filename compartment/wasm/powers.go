@@ -122,6 +122,9 @@ func (in *instance) callLater(i int, args []compartment.Value) handle {
 		return 0
 	}
 	to := settler{resolve: handle(in.word(out)), reject: handle(in.word(out + 4))}
+	if in.realm.promises == nil {
+		in.realm.promises = map[int]settler{}
+	}
 	in.realm.promises[in.realm.ev.Call(i, args)] = to
 	return promise
 }
@@ -209,11 +212,15 @@ func (in *instance) rejection(s []uint64) {
 	promise, reason, handled := handle(s[0]), handle(s[1]), s[2] != 0
 	in.free(reason)
 	p := in.pointer(promise)
-	switch held, known := in.realm.unhandled[p], in.realm.unhandled != nil; {
+	held := in.realm.unhandled[p]
+	switch {
 	case handled:
 		delete(in.realm.unhandled, p)
 		in.free(held, promise)
-	case known && held == 0 && len(in.realm.unhandled) < maxUnhandled:
+	case in.realm.ev != nil && held == 0 && len(in.realm.unhandled) < maxUnhandled:
+		if in.realm.unhandled == nil {
+			in.realm.unhandled = map[uint32]handle{}
+		}
 		in.realm.unhandled[p] = promise
 	default:
 		in.free(promise)

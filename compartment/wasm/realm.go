@@ -19,7 +19,8 @@ const (
 
 // fixed are the handles and numbers of a realm that are the same in every copy of its image.
 type fixed struct {
-	scratch uint32
+	scratch     uint32
+	programFile uint32 // the name of the guest's source, as text
 
 	undefined, null, no, yes handle
 
@@ -75,7 +76,6 @@ type realm struct {
 	failures *failures
 
 	unhandled map[uint32]handle // rejected promises that nobody looked at; the handle keeps the identity from being used again
-	main      uint32            // the promise of the script itself
 	stopStack string            // where a stopped guest was
 }
 
@@ -87,10 +87,11 @@ func (in *instance) makeRealm(dynamicCode DynamicCode) error {
 	}
 	in.call(xSetStackSize, setupStack)
 	in.call(xSetModuleLoader, 1)
-	in.fixed = &fixed{scratch: uint32(in.call(xMalloc, scratchSize))}
-	if in.dead == nil && in.fixed.scratch == 0 {
+	in.fixed = &fixed{scratch: uint32(in.call(xMalloc, scratchSize)), programFile: uint32(in.call(xMalloc, uint64(len(programFile)+1)))}
+	if in.dead == nil && (in.fixed.scratch == 0 || in.fixed.programFile == 0) {
 		return errors.New("the guest gave no memory")
 	}
+	in.writeText(in.fixed.programFile, programFile)
 	kept, err := in.runBoundary(dynamicCode)
 	if err != nil {
 		return err
@@ -102,8 +103,14 @@ func (in *instance) makeRealm(dynamicCode DynamicCode) error {
 	in.free(kept)
 	in.call(xSetRejectionHandler, 1)
 	in.call(xRunGC)
+	// The first collection in a copy of the image would write to every object in it, and so copy nearly all of its pages. A program that ends before
+	// it has made this much garbage is spared that.
+	in.call(xSetGCThreshold, firstCollection)
 	return in.dead
 }
+
+// firstCollection is how many bytes are in use, the realm's own megabyte among them, when garbage is first collected.
+const firstCollection = 4 << 20
 
 // setupStack is the stack for the boundary's own scripts, in bytes.
 const setupStack = 256 << 10
@@ -134,12 +141,14 @@ func (in *instance) runBoundary(dynamicCode DynamicCode) (handle, error) {
 
 // script runs a script of the boundary, which is one expression, and returns its value.
 func (in *instance) script(source string) (handle, error) {
-	r := in.eval(source, boundaryFile, 0)
-	if v, threw := in.unwrap(r); !threw {
-		return v, in.dead
-	} else {
+	name := uint32(in.call(xMalloc, uint64(len(boundaryFile)+1)))
+	in.writeText(name, boundaryFile)
+	v, threw := in.unwrap(in.eval(source, name, 0))
+	in.call(xFree, uint64(name))
+	if threw {
 		return 0, errors.New(in.describeFault(v))
 	}
+	return v, in.dead
 }
 
 // describeFault is the text of something that a script of the boundary threw.
@@ -150,19 +159,11 @@ func (in *instance) describeFault(thrown handle) string {
 	return in.text(thrown) // the boundary's own; its toString is that of the language
 }
 
-// eval runs a source in the realm.
-func (in *instance) eval(source, file string, flags uint64) handle {
-	name := in.fixed.scratch + scratchText
-	p := uint32(in.call(xMalloc, uint64(len(source)+1)))
-	if p == 0 {
-		in.outOfRoom()
-		return 0
-	}
-	in.writeText(p, source)
-	in.writeText(name, file)
-	r := handle(in.call(xEval, uint64(p), uint64(len(source)), uint64(name), flags))
-	in.call(xFree, uint64(p))
-	return r
+// eval runs a source in the realm. Nothing of it runs before all of it was read.
+func (in *instance) eval(source string, fileName uint32, flags uint64) handle {
+	return handle(in.place(source, func(p uint32) uint64 {
+		return in.call(xEval, uint64(p), uint64(len(source)), uint64(fileName), flags)
+	}))
 }
 
 // keep takes the boundary's functions over.

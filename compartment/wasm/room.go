@@ -18,9 +18,8 @@ type room struct {
 
 	mu    sync.Mutex // held by the evaluation that runs
 	in    *instance  // nil after a stop, until the next evaluation
-	saved *snapshot  // the state before the evaluation; nil stands for a fresh realm
+	saved *delta     // the state before the evaluation; nil stands for a fresh realm
 	used  bool       // an evaluation has run, so the instance is no fresh realm any more
-	lost  bool
 
 	state   sync.Mutex // guards what Close needs while an evaluation runs
 	closed  bool
@@ -32,7 +31,7 @@ const stackBytes = 256
 
 // fresh makes an instance with a realm nobody has used, and the powers.
 func (r *room) fresh() (*instance, error) {
-	in, err := r.engine.restore(r.engine.base, r.limit)
+	in, err := r.engine.take(r.limit)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +39,20 @@ func (r *room) fresh() (*instance, error) {
 	in.grant()
 	in.call(xSetStackSize, uint64(r.host.Limits().StackDepth*stackBytes))
 	if in.dead != nil {
-		return nil, errors.Join(in.dead, in.close())
+		return nil, errors.Join(engineError("hand in the powers", in.dead), in.close())
+	}
+	return in, nil
+}
+
+// again makes an instance in the state that was noted before the last evaluation.
+func (r *room) again() (*instance, error) {
+	in, err := r.engine.take(r.limit)
+	if err != nil {
+		return nil, err
+	}
+	r.adopt(in)
+	if err := r.saved.load(in); err != nil {
+		return nil, errors.Join(engineError("go back", err), in.close())
 	}
 	return in, nil
 }
@@ -82,21 +94,17 @@ func (r *room) ready() (err error) {
 	switch {
 	case r.isClosed():
 		return errRoomClosed
-	case r.lost:
-		return &compartment.Error{Code: compartment.CodeLost, Reason: "the realm ended with an earlier evaluation", Hint: "open a new compartment"}
 	case r.in == nil && r.saved == nil:
 		r.in, err = r.fresh()
 	case r.in == nil:
-		if r.in, err = r.engine.restore(r.saved, r.limit); err == nil {
-			r.adopt(r.in)
+		r.in, err = r.again()
+	case r.used:
+		if r.saved == nil {
+			r.saved = &delta{}
 		}
-	case r.used && !r.engine.options.NoRollback:
-		r.saved, err = r.in.snapshot(r.saved)
+		r.saved.save(r.in)
 	}
-	if err != nil {
-		return engineError("prepare the realm", err)
-	}
-	return nil
+	return err
 }
 
 var errRoomClosed = &compartment.Error{Code: compartment.CodeClosed, Reason: "the compartment was closed"}
@@ -111,10 +119,6 @@ func (r *room) conclude(end compartment.Ending) string {
 	// A stop leaves the realm wherever it was, with promises that nobody will settle. It is not used again.
 	_ = r.in.close() // its memory is gone either way
 	r.in = nil
-	if r.used && r.engine.options.NoRollback {
-		r.lost = true
-		return compartment.SessionLost
-	}
 	return compartment.SessionRolledBack
 }
 
@@ -155,12 +159,9 @@ func (r *room) Close() error {
 	defer r.mu.Unlock()
 	var err error
 	if r.in != nil {
-		err = r.in.close()
+		err = r.engine.giveBack(r.in)
 		r.in = nil
 	}
-	if r.saved != nil {
-		err = errors.Join(err, r.saved.image.close())
-		r.saved = nil
-	}
+	r.saved = nil
 	return err
 }

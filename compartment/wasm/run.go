@@ -10,8 +10,6 @@ import (
 // run runs one source to its end: the script, the jobs it leaves, and the calls of powers it waits for.
 func (in *instance) run(ev *compartment.Evaluation, source string) compartment.Ending {
 	in.realm.ev = ev
-	in.realm.promises = map[int]settler{}
-	in.realm.unhandled = map[uint32]handle{}
 	in.realm.stopStack = ""
 	in.memoryUp = false
 	end := in.evaluate(source)
@@ -32,12 +30,11 @@ func (in *instance) evaluate(source string) compartment.Ending {
 		return compartment.Ending{Kind: compartment.KindSourceSize, Exception: &compartment.Exception{Name: "SyntaxError",
 			Message: fmt.Sprintf("the source is %d bytes, at most %d are taken", n, most)}}
 	}
-	script, threw := in.unwrap(in.eval(source, programFile, evalScript))
+	script, threw := in.unwrap(in.eval(source, in.fixed.programFile, evalScript))
 	defer in.free(script)
 	if threw {
 		return in.syntax(script, source)
 	}
-	in.realm.main = in.pointer(script)
 	if end, over := in.drain(); over {
 		return end
 	}

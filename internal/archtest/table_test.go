@@ -213,6 +213,7 @@ var modules = map[string]string{
 	"github.com/rogpeppe/go-internal": "tests of the command line as scripts",
 	"github.com/spf13/pflag":          "flags of the program: long names, and stopping at --",
 	"github.com/stretchr/testify":     "require, in tests",
+	"github.com/tetratelabs/wazero":   "hosts the guest of compartment/wasm",
 	"go.uber.org/goleak":              "no goroutine is left behind, in tests",
 	"golang.org/x/sys":                "system calls that the standard library does not have",
 	"golang.org/x/term":               "is this a terminal, how wide is it",

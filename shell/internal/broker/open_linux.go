@@ -86,11 +86,17 @@ func (t *task) openat2() answer {
 	if errno := checkHow(how); errno != 0 {
 		return failed(errno)
 	}
+	if how.Mode&setID != 0 {
+		return failed(unix.EPERM) // as the filter says it to the other calls
+	}
 	if how.Resolve&resolveCached != 0 {
 		return failed(unix.EAGAIN) // it asks for an answer without waiting, and may always be told to come again
 	}
 	return t.openPath(&opening{flags: int(how.Flags), mode: how.Mode, resolve: how.Resolve}, int32(t.args[0]), 1)
 }
+
+// setID are the set-user-id and set-group-id bits of a mode.
+const setID = 0o6000
 
 // resolveCached is RESOLVE_CACHED.
 const resolveCached = 0x20

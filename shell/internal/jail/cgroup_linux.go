@@ -7,20 +7,20 @@ import (
 )
 
 // cgroupFiles are the descriptors for each cgroup of a command, in the order in which the host sends them.
-const cgroupFiles = 3
+const cgroupFiles = 4
 
 // cgroupDir is one cgroup of the command, as PID 1 holds it.
 type cgroupDir struct {
-	enter, leave, parent int
-	name                 string
+	enter, leave, parent, limit int
+	Cgroup
 }
 
 // cgroups splits the descriptors that came with a request.
 func (s *Spawn) cgroups(files []int) []cgroupDir {
 	var out []cgroupDir
-	for i, name := range s.Cgroups {
+	for i, c := range s.Cgroups {
 		f := files[i*cgroupFiles:]
-		out = append(out, cgroupDir{f[0], f[1], f[2], name})
+		out = append(out, cgroupDir{f[0], f[1], f[2], f[3], c})
 	}
 	return out
 }
@@ -35,7 +35,12 @@ func inCgroups(groups []cgroupDir, f func() error) error {
 	}
 	err := f()
 	for _, g := range groups {
-		if leaveErr := moveSelf(g.leave, "leave"); err == nil {
+		leaveErr := moveSelf(g.leave, "leave")
+		if leaveErr == nil {
+			_, e := unix.Write(g.limit, []byte(g.Limit))
+			leaveErr = fail("limits", "write", e, "set the limit of the command's cgroup")
+		}
+		if err == nil {
 			err = leaveErr
 		}
 	}
@@ -52,7 +57,7 @@ func moveSelf(fd int, what string) error {
 func removeCgroups(groups []cgroupDir) {
 	for _, g := range groups {
 		for tries := 0; tries < 100; tries++ {
-			if unix.Unlinkat(g.parent, g.name, unix.AT_REMOVEDIR) != unix.EBUSY {
+			if unix.Unlinkat(g.parent, g.Name, unix.AT_REMOVEDIR) != unix.EBUSY {
 				break
 			}
 			time.Sleep(time.Millisecond)

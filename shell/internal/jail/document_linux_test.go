@@ -33,8 +33,8 @@ Generated from the tables in shell/internal/jail (go test ./shell/internal/jail 
 ## System calls
 
 The filter kills the process on a call of another architecture (` + "`int 0x80`" + ` on amd64). A call through x32, and every call newer
-than the table (number ` + fmt.Sprint(lastCall) + `), returns ENOSYS. What no row names is allowed. A limit that the sandbox sets adds rows for ` + "`setrlimit`" + `
-and ` + "`prlimit64`" + `, so that the command cannot change it.
+than the table (number ` + fmt.Sprint(lastCall) + `), returns ENOSYS. What no row names is allowed. Where memory is limited without a
+cgroup, ` + "`memfd_create`" + ` returns ENOSYS as well.
 
 | call | when | result | why |
 |---|---|---|---|

@@ -34,8 +34,12 @@ type failurePacket [3]uint32
 // Launch makes a new process in new namespaces (CLONE_* flags) and runs the set-up in it. It returns its pid as soon as
 // it exists; how the set-up goes is told over the socket.
 func Launch(s *Setup, flags uintptr, files Files) (int, error) {
+	return begin(s, flags, map[reg]int{regSocket: files.Socket, regPlan: files.Plan, regTrace: files.Trace, regNull: files.Null})
+}
+
+func begin(s *Setup, flags uintptr, files map[reg]int) (int, error) {
 	regs := make([]uintptr, s.regs+1)
-	for r, fd := range map[reg]int{regSocket: files.Socket, regPlan: files.Plan, regTrace: files.Trace, regNull: files.Null} {
+	for r, fd := range files {
 		regs[r] = uintptr(fd)
 	}
 	packet := &failurePacket{failureMark}
@@ -53,8 +57,28 @@ func (s *Setup) ParseFailure(packet []byte) (*Failure, bool) {
 	if len(packet) != 12 || binary.NativeEndian.Uint32(packet) != failureMark {
 		return nil, false
 	}
-	index, errno := binary.NativeEndian.Uint32(packet[4:]), binary.NativeEndian.Uint32(packet[8:])
-	return s.Failure(int(index), syscall.Errno(errno)), true
+	return s.failure(failurePacket{failureMark, binary.NativeEndian.Uint32(packet[4:]), binary.NativeEndian.Uint32(packet[8:])}), true
+}
+
+// failure explains a packet.
+func (s *Setup) failure(p failurePacket) *Failure {
+	index := int(p[1])
+	if p[0] != failureMark || index >= len(s.notes) {
+		return &Failure{Detail: "the set-up failed at an unknown step"}
+	}
+	n := s.notes[index]
+	return &Failure{Layer: n.layer, Syscall: n.call, Errno: syscall.Errno(p[2]), Detail: clip(n.detail)}
+}
+
+// readPacket reads a failure packet from a pipe; 0 bytes say that there is none.
+func readPacket(fd int, p *failurePacket) (int, error) {
+	buf := unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))
+	for {
+		n, err := unix.Read(fd, buf)
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
 }
 
 // fork makes the process. In the child nothing may allocate, grow the stack or be instrumented: it is a copy of one

@@ -55,6 +55,8 @@ type Ready struct {
 	// RootReadOnly and ProcReadOnly are the mount flags of "/" and "/proc" as statfs tells them.
 	RootReadOnly bool
 	ProcReadOnly bool
+	// Alone says that no other root lies behind "/".
+	Alone bool
 	// Writable, Covered and ReadOnly count the Ops whose effect was confirmed.
 	Writable, Covered, ReadOnly int
 	// CoreLimit is the hard limit on core files.
@@ -63,11 +65,15 @@ type Ready struct {
 	Inherited []int
 }
 
-// Spawn asks for the command. Behind the memfd come three descriptors for each of Cgroups, then the N of the command.
+// Spawn asks for the command. Behind the memfd come four descriptors for each of Cgroups, then the N of the command.
 type Spawn struct {
 	N       int
-	Cgroups []string
+	Cgroups []Cgroup
 }
+
+// Cgroup is one cgroup of a command. Limit is written when PID 1 has left it again: until then the threads of PID 1
+// count as well.
+type Cgroup struct{ Name, Limit string }
 
 // Command is what to run. Strings travel as bytes: arguments need not be UTF-8.
 type Command struct {

@@ -113,3 +113,10 @@ func reap(pid int) *Exited {
 		}
 	}
 }
+
+// elsewhere runs f on a thread that no filter is on.
+func elsewhere(f func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	<-done
+}

@@ -76,6 +76,9 @@ func readBackMounts(plan *Plan, r *Ready) error {
 	if r.RootReadOnly, err = readOnly("/"); err != nil {
 		return fail("report", "statfs", err, `look at "/"`)
 	}
+	if r.Alone, err = nothingBehind(); err != nil {
+		return fail("report", "statx", err, `look at "/.."`)
+	}
 	if r.ProcReadOnly, err = readOnly("/proc"); err != nil {
 		return fail("report", "statfs", err, "look at /proc")
 	}
@@ -87,6 +90,18 @@ func readBackMounts(plan *Plan, r *Ready) error {
 		}
 	}
 	return nil
+}
+
+// nothingBehind says whether "/.." is "/": a root that is still stacked on this one would be reached through it.
+func nothingBehind() (bool, error) {
+	var root, above unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, "/", 0, unix.STATX_MNT_ID, &root); err != nil {
+		return false, err
+	}
+	if err := unix.Statx(unix.AT_FDCWD, "/..", 0, unix.STATX_MNT_ID, &above); err != nil {
+		return false, err
+	}
+	return root.Mnt_id == above.Mnt_id, nil
 }
 
 // confirm looks at one Op from inside: is what was to be writable writable, what was to be covered unreadable?
@@ -102,7 +117,8 @@ func confirm(op Op, r *Ready) error {
 			r.Writable++
 		}
 	case ReadOnly:
-		if ro, err := readOnly(path); err == nil && ro {
+		// ENOENT: the host has removed it since the sandbox was opened, and nothing is left to protect.
+		if ro, err := readOnly(path); err == nil && ro || err == unix.ENOENT {
 			r.ReadOnly++
 		}
 	case Cover:

@@ -1,87 +1,65 @@
 package jail
 
 import (
-	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// forkExec starts the command with its limits and leaves PID 1 without them: a CPU limit must not end the process that
-// reports on it, and at the process limit the runtime could start no thread.
-//
-// The soft limits are lowered here, inherited over the fork, and put back; the hard limits of the command follow once
-// it runs. It cannot use the moment between: the filter refuses every change of a limited resource (limitRows). That
-// filter is on this thread too, so limits are set from another one.
-func forkExec(plan *Plan, name string, argv []string, attr *syscall.ProcAttr) (int, error) {
-	var limits []limited
-	if plan.Layers.Has(LayerRlimits) {
-		limits = plan.Limits.list()
-	}
-	var old []unix.Rlimit
-	var err error
-	elsewhere(func() { old, err = lowerSoft(limits) })
-	if err != nil {
-		return 0, err
-	}
-	pid, execErr := syscall.ForkExec(name, argv, attr)
-	elsewhere(func() {
-		err = restoreLimits(limits, old)
-		if err == nil && execErr == nil {
-			err = setHard(pid, limits)
-		}
-	})
-	if execErr != nil && err == nil {
-		err = commandFailure("execve", execErr, "execute "+name)
-	}
-	return pid, err
+// limited is one resource with the limit that the command gets, soft equal to hard.
+type limited struct {
+	resource int
+	value    uint64
 }
 
-// elsewhere runs f on a thread that the filter is not on.
-func elsewhere(f func()) {
-	done := make(chan struct{})
-	go func() { defer close(done); f() }()
-	<-done
+// list are the limits to set. PID 1 counts as a process as well, and is not the command's: threads are its own.
+func (r Rlimits) list(threads uint64) []limited {
+	out := []limited{{unix.RLIMIT_CPU, r.CPUSeconds}, {unix.RLIMIT_FSIZE, r.FileSizeBytes}}
+	if r.Processes > 0 {
+		out = append(out, limited{unix.RLIMIT_NPROC, r.Processes + threads})
+	}
+	return out
 }
 
-func lowerSoft(limits []limited) ([]unix.Rlimit, error) {
-	old := make([]unix.Rlimit, len(limits))
-	for i := range limits {
-		l := &limits[i]
-		if err := unix.Getrlimit(l.resource, &old[i]); err != nil {
-			return nil, fail("rlimits", "getrlimit", err, "read a limit")
-		}
-		if l.resource == resourceNPROC {
-			l.value += ownThreads() // PID 1 counts as well, and is not the command's
-		}
-		l.value = min(l.value, old[i].Max) // the host's own limit may be lower already
-		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: l.value, Max: old[i].Max}); err != nil {
-			return nil, fail("rlimits", "setrlimit", err, "lower a limit")
-		}
+// limits sets the limits of the new process before it becomes the command. Soft equals hard: without a capability
+// neither can be raised again.
+func (b *builder) limits(plan *Plan) {
+	b.layer = "rlimits"
+	if !plan.Layers.Has(LayerRlimits) {
+		return
 	}
-	return old, nil
+	for _, l := range plan.Limits.list(ownThreads()) {
+		if l.value == 0 {
+			continue
+		}
+		var have unix.Rlimit
+		if b.err = unix.Getrlimit(l.resource, &have); b.err != nil {
+			return
+		}
+		value := min(l.value, have.Max) // the host's own limit may be lower already
+		b.do("set a limit of the command", "prlimit", unix.SYS_PRLIMIT64, 0, l.resource, unsafe.Pointer(&unix.Rlimit{Cur: value, Max: value}), 0)
+	}
 }
 
-func restoreLimits(limits []limited, old []unix.Rlimit) error {
-	for i, l := range limits {
-		if err := unix.Setrlimit(l.resource, &old[i]); err != nil {
-			return fail("rlimits", "setrlimit", err, "put a limit back")
-		}
-	}
-	return nil
-}
+// usualDescriptors is the soft limit of descriptors that a Linux process gets by default.
+const usualDescriptors = 1024
 
-func setHard(pid int, limits []limited) error {
-	for _, l := range limits {
-		err := unix.Prlimit(pid, l.resource, &unix.Rlimit{Cur: l.value, Max: l.value}, nil)
-		if err != nil && err != unix.ESRCH { // ESRCH: it has ended already
-			return fail("rlimits", "prlimit", err, "set the hard limit of the command")
-		}
+// usualDescriptorLimit gives the new process the usual soft limit of descriptors. The Go runtime raises its own to the
+// hard limit; programs that use select, or close every possible descriptor, do not bear that. A command can raise it.
+func (b *builder) usualDescriptorLimit() {
+	var have unix.Rlimit
+	if b.err = unix.Getrlimit(unix.RLIMIT_NOFILE, &have); b.err != nil {
+		return
 	}
-	return nil
+	limit := &unix.Rlimit{Cur: min(have.Max, usualDescriptors), Max: have.Max}
+	b.do("set the descriptor limit", "prlimit(RLIMIT_NOFILE)", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, unsafe.Pointer(limit), 0)
 }
 
 // ownThreads is the number of threads of PID 1.
 func ownThreads() uint64 {
-	n, _ := statusNumber("/proc/self/status", "Threads")
+	n, err := statusNumber("/proc/self/status", "Threads")
+	if err != nil {
+		return 1
+	}
 	return uint64(max(n, 1))
 }

@@ -23,11 +23,11 @@ func installFilter(plan *Plan) error {
 // fullTable is the table with the rows that depend on the plan.
 func fullTable(plan *Plan) []Row {
 	table := Table
-	if plan.Layers.Has(LayerRlimits) {
-		table = slices.Concat(table, limitRows(plan.Limits))
+	if plan.MemoryWatchBytes > 0 {
+		table = slices.Concat(table, watchRows)
 	}
-	if plan.judges() {
-		table = slices.Concat(table, landlockRows)
+	if plan.judges() { // the broker reads what lies behind the pointer
+		table = slices.DeleteFunc(slices.Concat(table, landlockRows), func(r Row) bool { return r.Name == "openat2" })
 	}
 	return table
 }

@@ -110,7 +110,7 @@ var recorded = map[string]string{ // call → operation of the record
 	"reboot": "syscall", "swapon": "syscall", "swapoff": "syscall", "acct": "syscall", "quotactl": "syscall",
 	"sethostname": "syscall", "setdomainname": "syscall", "syslog": "syscall", "personality": "syscall",
 	"settimeofday": "syscall", "clock_settime": "syscall", "adjtimex": "syscall",
-	"socket": "syscall", "socketpair": "syscall", "setrlimit": "syscall", "prlimit64": "syscall",
+	"socket": "syscall", "socketpair": "syscall",
 }
 
 // splitRecorded takes the rows whose refusals are recorded out of a table: the first process answers them, with the same

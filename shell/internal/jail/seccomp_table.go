@@ -38,6 +38,16 @@ type Row struct {
 // cloneNamespaces are the CLONE_NEW* bits: NEWTIME NEWNS NEWCGROUP NEWUTS NEWIPC NEWUSER NEWPID NEWNET.
 const cloneNamespaces = 0x80 | 0x20000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 
+// setID are the set-user-id and set-group-id bits of a mode; openCreates are O_CREAT and O_TMPFILE, with which open
+// takes a mode. The bits are the same on amd64 and arm64.
+const (
+	setID       = 0o6000
+	openCreates = 0x40 | 0x400000
+)
+
+// Values of setpriority's first argument.
+const prioPROCESS, prioPGRP, prioUSER = 0, 1, 2
+
 // Socket families, types and protocols that the table names.
 const (
 	afUNIX, afINET, afINET6, afNETLINK = 1, 2, 10, 16
@@ -57,6 +67,7 @@ const (
 	whyTracing   = "steering or reading another process from outside is not needed, and has broken filters before"
 	whyKeys      = "key rings are not separated by any namespace"
 	whyUring     = "its operations are done by the kernel behind the filter's back"
+	whySetID     = "a set-user-id program left in a writable directory acts for the caller when somebody else runs it outside"
 	whyNuma      = "moves memory of other processes"
 )
 
@@ -89,6 +100,12 @@ var Table = []Row{
 	{"process_mrelease", nil, errPERM, whyTracing},
 	{"pidfd_getfd", nil, errPERM, "takes a descriptor out of another process"},
 	{"kcmp", nil, errPERM, "tells whether two processes share a kernel object, and where it lies"},
+
+	{"prlimit64", []Test{{Op: "not", Arg: 0, Values: []uint32{0}}, {Op: "set", Arg: 2}}, errPERM,
+		"the first process has the same user: with its limits lowered it could neither watch nor report"},
+	{"setpriority", []Test{{Op: "in", Arg: 0, Values: []uint32{prioPROCESS, prioPGRP}}, {Op: "in", Arg: 1, Values: []uint32{1}}}, errPERM,
+		"the first process must get the processor to watch and to report"},
+	{"setpriority", []Test{{Op: "in", Arg: 0, Values: []uint32{prioUSER}}}, errPERM, "the same, by naming all processes of the user"},
 
 	{"bpf", nil, errPERM, "loads programs into the kernel"},
 	{"perf_event_open", nil, errPERM, "watches the kernel and other processes"},
@@ -140,6 +157,17 @@ var Table = []Row{
 	{"migrate_pages", nil, errPERM, whyNuma},
 	{"move_pages", nil, errPERM, whyNuma},
 
+	{"chmod", []Test{{Op: "any", Arg: 1, Values: []uint32{setID}}}, errPERM, whySetID},
+	{"fchmod", []Test{{Op: "any", Arg: 1, Values: []uint32{setID}}}, errPERM, whySetID},
+	{"fchmodat", []Test{{Op: "any", Arg: 2, Values: []uint32{setID}}}, errPERM, whySetID},
+	{"fchmodat2", []Test{{Op: "any", Arg: 2, Values: []uint32{setID}}}, errPERM, whySetID},
+	{"creat", []Test{{Op: "any", Arg: 1, Values: []uint32{setID}}}, errPERM, whySetID},
+	{"open", []Test{{Op: "any", Arg: 1, Values: []uint32{openCreates}}, {Op: "any", Arg: 2, Values: []uint32{setID}}}, errPERM, whySetID},
+	{"openat", []Test{{Op: "any", Arg: 2, Values: []uint32{openCreates}}, {Op: "any", Arg: 3, Values: []uint32{setID}}}, errPERM, whySetID},
+	{"openat2", nil, errNOSYS, "its flags and mode lie behind a pointer, where no filter can see them; programs fall back to openat"},
+	{"mknod", []Test{{Op: "any", Arg: 1, Values: []uint32{setID}}}, errPERM, whySetID},
+	{"mknodat", []Test{{Op: "any", Arg: 2, Values: []uint32{setID}}}, errPERM, whySetID},
+
 	{"socket", []Test{{Op: "in", Arg: 0, Values: []uint32{afUNIX}}}, errPERM,
 		"a path socket (docker.sock, D-Bus, ssh-agent) acts for its owner outside the jail; pairs are allowed"},
 	{"socket", []Test{{Op: "not", Arg: 0, Values: []uint32{afINET, afINET6, afNETLINK}}}, errAFNOSUPPORT,
@@ -180,46 +208,6 @@ var landlockRows = []Row{
 
 const whyLandlock = "calls that are made for a command would not be bound by a ruleset of its own"
 
-// limitRows refuse every change of the resources that are limited, also lowering them: a hard limit follows only once
-// the command runs, and until then nothing may raise the soft one. Reading stays allowed.
-func limitRows(r Rlimits) []Row {
-	var resources []uint32
-	for _, l := range r.list() {
-		resources = append(resources, uint32(l.resource))
-	}
-	if len(resources) == 0 {
-		return nil
-	}
-	const why = "the limit was set from outside"
-	return []Row{
-		{"setrlimit", []Test{{Op: "in", Arg: 0, Values: resources}}, errPERM, why},
-		{"prlimit64", []Test{{Op: "in", Arg: 1, Values: resources}, {Op: "set", Arg: 2}}, errPERM, why},
-	}
-}
-
-// limited is one resource with the limit that the command gets, soft equal to hard.
-type limited struct {
-	resource int
-	value    uint64
-}
-
-// Resources of setrlimit that can be limited.
-const (
-	resourceCPU   = 0
-	resourceFSIZE = 1
-	resourceNPROC = 6
-)
-
-func (r Rlimits) list() []limited {
-	var out []limited
-	for _, l := range []limited{
-		{resourceNPROC, r.Processes},
-		{resourceCPU, r.CPUSeconds},
-		{resourceFSIZE, r.FileSizeBytes},
-	} {
-		if l.value > 0 {
-			out = append(out, l)
-		}
-	}
-	return out
-}
+// watchRows take memory away that a memory watch could not see: a memfd that is written and not mapped belongs to no
+// process. Programs fall back to /dev/shm, which is counted.
+var watchRows = []Row{{"memfd_create", nil, errNOSYS, "memory that no process shows; only refused where memory is limited without a cgroup"}}

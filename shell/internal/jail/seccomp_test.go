@@ -111,10 +111,8 @@ func holds(t Test, d seccompData) bool {
 	panic("unknown test " + t.Op)
 }
 
-// limitedTable is the table with the rows of all limits.
-func limitedTable() []Row {
-	return slices.Concat(Table, limitRows(Rlimits{Processes: 10, CPUSeconds: 10, FileSizeBytes: 10}))
-}
+// limitedTable is the table with the rows for a memory watch.
+func limitedTable() []Row { return slices.Concat(Table, watchRows) }
 
 func compiled(t require.TestingT, arch string) []Filter {
 	prog, err := Compile(limitedTable(), arch)
@@ -298,16 +296,31 @@ var expectations = []expectation{
 	{"seccomp", []uint64{1, 0}, allowed},
 	{"seccomp", []uint64{1, 8}, eperm},
 	{"seccomp", []uint64{1, 1<<32 | 8 | 1}, eperm},
-	{"prlimit64", []uint64{0, 7, 1}, allowed}, // NOFILE is no limit of ours
-	{"prlimit64", []uint64{0, 1, 0, 1}, allowed},
-	{"prlimit64", []uint64{0, 1, 0x7ffe1000}, eperm},
-	{"prlimit64", []uint64{0, 1, 0x7ffe_00000000}, eperm}, // the low half of the pointer is zero
-	{"prlimit64", []uint64{0, 6, 1}, eperm},
-	{"prlimit64", []uint64{1, 0, 1}, eperm},
-	{"prlimit64", []uint64{0, 1<<32 | 6, 1}, eperm},
-	{"setrlimit", []uint64{7}, allowed},
-	{"setrlimit", []uint64{6}, eperm},
-	{"setrlimit", []uint64{1<<32 | 1}, eperm},
+	{"prlimit64", []uint64{0, 1, 0x7ffe1000}, allowed}, // its own limits: hard is hard
+	{"prlimit64", []uint64{1, 1, 0, 1}, allowed},       // only asking
+	{"prlimit64", []uint64{1, 7, 0x7ffe1000}, eperm},
+	{"prlimit64", []uint64{1, 7, 0x7ffe_00000000}, eperm}, // the low half of the pointer is zero
+	{"prlimit64", []uint64{5, 0, 1}, eperm},               // another thread of the first process
+	{"prlimit64", []uint64{1<<32 | 1, 0, 1}, eperm},
+	{"prlimit64", []uint64{1 << 32, 0, 1}, allowed}, // the kernel reads 0
+	{"setpriority", []uint64{0, 0, 19}, allowed},
+	{"setpriority", []uint64{0, 1, 19}, eperm},
+	{"setpriority", []uint64{2, 0, 19}, eperm},
+	{"chmod", []uint64{1, 0o755}, allowed},
+	{"chmod", []uint64{1, 0o4755}, eperm},
+	{"fchmod", []uint64{1, 0o2755}, eperm},
+	{"fchmodat", []uint64{1, 1, 0o6755}, eperm},
+	{"fchmodat", []uint64{1, 1, 0o1777}, allowed}, // the sticky bit
+	{"fchmodat2", []uint64{1, 1, 1<<40 | 0o4000}, eperm},
+	{"creat", []uint64{1, 0o4755}, eperm},
+	{"open", []uint64{1, 0x41, 0o4755}, eperm},
+	{"open", []uint64{1, 0, 0o4755}, allowed}, // without O_CREAT there is no mode: what stands there is left over
+	{"openat", []uint64{1, 1, 0x410002, 0o4600}, eperm},
+	{"openat", []uint64{1, 1, 0x40, 0o644}, allowed},
+	{"openat2", nil, enosys},
+	{"mknod", []uint64{1, 0o104755}, eperm},
+	{"mknodat", []uint64{1, 1, 0o10644}, allowed},
+	{"memfd_create", nil, enosys}, // in the table with the rows for a memory watch
 	{"init_module", nil, eperm}, {"kexec_load", nil, eperm}, {"iopl", nil, eperm}, {"ioperm", nil, eperm},
 	{"uselib", nil, enosys}, {"_sysctl", nil, enosys}, {"io_uring_setup", nil, eperm}, {"keyctl", nil, eperm},
 	{"bpf", nil, eperm}, {"userfaultfd", nil, eperm}, {"perf_event_open", nil, eperm}, {"ptrace", nil, eperm},
@@ -328,25 +341,6 @@ func TestExpectations(t *testing.T) {
 			copy(d.args[:], e.args)
 			require.Equal(t, e.want, evaluate(t, prog, d), "%s(%#x) on %s", e.call, e.args, arch)
 		}
-	}
-}
-
-// TestNoLimitNoRow: without limits nothing about limits is refused.
-func TestNoLimitNoRow(t *testing.T) {
-	require.Empty(t, limitRows(Rlimits{}))
-	for _, row := range limitRows(Rlimits{CPUSeconds: 1}) {
-		d := seccompData{nr: numbers["amd64"][row.Name], arch: auditArch["amd64"]}
-		prog, err := Compile(limitRows(Rlimits{CPUSeconds: 1}), "amd64")
-		require.NoError(t, err)
-		at := 0
-		if row.Name == "prlimit64" {
-			at = 1
-			d.args[2] = 1
-		}
-		d.args[at] = resourceCPU
-		require.Equal(t, eperm, evaluate(t, prog, d), row.Name)
-		d.args[at] = resourceFSIZE
-		require.Equal(t, allowed, evaluate(t, prog, d), row.Name)
 	}
 }
 

@@ -135,15 +135,6 @@ func (b *builder) cString(s string) uintptr {
 	return uintptr(unsafe.Pointer(p))
 }
 
-// Failure explains what went wrong at one call.
-func (s *Setup) Failure(index int, errno syscall.Errno) *Failure {
-	if index < 0 || index >= len(s.notes) {
-		return &Failure{Detail: "the set-up of the jail failed at an unknown step"}
-	}
-	n := s.notes[index]
-	return &Failure{Layer: n.layer, Syscall: n.call, Errno: errno, Detail: n.detail}
-}
-
 // NewSetup makes the program that puts up the plan's layers. program is the path of what stage two executes, uid and
 // gid are mapped one to one.
 func NewSetup(plan *Plan, program string, uid, gid int) (*Setup, error) {

@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -165,9 +166,10 @@ func (m *mounter) mountCover(path string, dir bool, points []Point) {
 
 func (m *mounter) coverWithPoints(points []Point) reg {
 	fs := m.newTmpfs("0711", 1<<20, 0)
-	m.makePoints(fs, points)
-	// The owner could list it at mode 0711: 0111 is set last, when nothing more is to be made in it.
-	m.do("close the cover", "fchmodat", unix.SYS_FCHMODAT, fs, ".", 0o111)
+	// The owner could list a directory of mode 0711: 0111 is set last, when nothing more is to be made in it.
+	for _, dir := range append(m.makePoints(fs, points), ".") {
+		m.do("close the cover", "fchmodat", unix.SYS_FCHMODAT, fs, dir, 0o111)
+	}
 	m.setAttr(fs, sealed, "a cover", true)
 	return fs
 }
@@ -179,14 +181,16 @@ func (m *mounter) mountTmp(op *Op) {
 	m.close(fs)
 }
 
-// makePoints makes directories, files and links in a private file system, with the directories that lead to them.
-func (m *mounter) makePoints(fs reg, points []Point) {
+// makePoints makes directories, files and links in a private file system, with the directories that lead to them, which
+// it returns.
+func (m *mounter) makePoints(fs reg, points []Point) (leading []string) {
 	for _, p := range points {
 		rel := string(p.Rel)
 		for i, c := range rel {
 			if c == '/' { // 0711: a directory on the way to a mount point can be passed through
 				m.do("make the directory "+rel[:i], "mkdirat", unix.SYS_MKDIRAT, fs, rel[:i], 0o711)
 				m.ignore(unix.EEXIST)
+				leading = append(leading, rel[:i])
 			}
 		}
 		what := "make the mount point " + rel
@@ -200,6 +204,8 @@ func (m *mounter) makePoints(fs reg, points []Point) {
 		}
 		m.ignore(unix.EEXIST)
 	}
+	slices.Sort(leading)
+	return slices.Compact(leading)
 }
 
 func (m *mounter) attach(tree, base reg, path string) {

@@ -10,34 +10,45 @@ import (
 // ProbeFD is where the second stage finds the file system for probing Landlock.
 const ProbeFD = PlanFD + 1
 
-// aside is above the numbers that the new process gets its descriptors at.
+// aside is above the numbers that the first process gets its descriptors at.
 const aside = 16
+
+// placed is a descriptor, by register or number, and the number that it is to have.
+type placed struct {
+	from any
+	to   int
+}
+
+// place gives descriptors their numbers. They are moved out of the way first, because a number may be both a source
+// and a target. It returns the copies, which are to be closed.
+func (b *builder) place(order []placed, above int) []reg {
+	var copies []reg
+	for _, o := range order {
+		copies = append(copies, b.moved(o.from, above))
+	}
+	for i, o := range order {
+		b.do("place a descriptor", "dup3", unix.SYS_DUP3, copies[i], o.to, 0)
+	}
+	return copies
+}
+
+// moved is a copy of a descriptor whose number is above the given one.
+func (b *builder) moved(from any, above int) reg {
+	return b.get("move a descriptor", "fcntl(F_DUPFD)", unix.SYS_FCNTL, from, unix.F_DUPFD_CLOEXEC, above)
+}
 
 // descriptors puts the socket, the plan and the standard files at their numbers, opens the program, and marks
 // everything else to be closed at the exec. A descriptor of the host that was opened without O_CLOEXEC, such as a
 // directory handle to "/", would otherwise reach the command (CVE-2024-21626).
 func (b *builder) descriptors(plan *Plan, program string) reg {
 	b.layer = "descriptors"
-	order := []struct {
-		from reg
-		to   int
-	}{{regNull, 0}, {regNull, 1}, {regTrace, 2}, {regSocket, SocketFD}, {regPlan, PlanFD}}
-	var copies []reg
-	for _, o := range order { // first out of the way: a number may be both a source and a target
-		c := b.get("move a descriptor", "fcntl(F_DUPFD)", unix.SYS_FCNTL, o.from, unix.F_DUPFD_CLOEXEC, aside)
-		if o.from == regSocket { // failures are told over the copy: the first number may be taken by another
-			b.do("move a descriptor", "fcntl(F_DUPFD)", unix.SYS_FCNTL, o.from, unix.F_DUPFD_CLOEXEC, aside)
-			b.calls[len(b.calls)-1].save = uint8(regSocket)
-		}
-		copies = append(copies, c)
-	}
 	b.do("leave the terminal", "setsid", unix.SYS_SETSID)
+	b.do("move a descriptor", "fcntl(F_DUPFD)", unix.SYS_FCNTL, regSocket, unix.F_DUPFD_CLOEXEC, aside)
+	b.calls[len(b.calls)-1].save = uint8(regSocket) // failures are told over the copy: the number may be taken below
 	opened := b.get("open "+program, "openat", unix.SYS_OPENAT, atCWD, program, unix.O_PATH|unix.O_CLOEXEC, 0)
-	exe := b.get("move a descriptor", "fcntl(F_DUPFD)", unix.SYS_FCNTL, opened, unix.F_DUPFD_CLOEXEC, aside)
+	exe := b.moved(opened, aside)
 	b.close(opened)
-	for i, o := range order {
-		b.do("place a descriptor", "dup3", unix.SYS_DUP3, copies[i], o.to, 0)
-	}
+	copies := b.place([]placed{{regNull, 0}, {regNull, 1}, {regTrace, 2}, {regSocket, SocketFD}, {regPlan, PlanFD}}, aside)
 	if plan.Layers.Has(LayerFDs) {
 		b.do("close inherited descriptors", "close_range", unix.SYS_CLOSE_RANGE, PlanFD+1, 0x7fffffff, unix.CLOSE_RANGE_CLOEXEC)
 	}

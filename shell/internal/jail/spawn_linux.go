@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"path"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,10 +24,6 @@ func spawn(plan *Plan, req *Spawn, files []int) (pid int, err error) {
 		}
 	}()
 	env := toStrings(cmd.Env)
-	attr := &syscall.ProcAttr{Dir: string(cmd.Dir), Env: env, Sys: &syscall.SysProcAttr{Setsid: true}}
-	for _, fd := range files[own:] {
-		attr.Files = append(attr.Files, uintptr(fd))
-	}
 	if err := checkDir(string(cmd.Dir)); err != nil {
 		return 0, err
 	}
@@ -37,10 +32,67 @@ func spawn(plan *Plan, req *Spawn, files []int) (pid int, err error) {
 		return 0, err
 	}
 	err = inCgroups(req.cgroups(files[1:]), func() error {
-		pid, err = forkExec(plan, name, toStrings(cmd.Argv), attr)
+		pid, err = forkExec(plan, name, cmd, files[own:])
 		return err
 	})
 	return pid, err
+}
+
+// forkExec makes a new process from this thread, with its filter, and has it execute the command.
+func forkExec(plan *Plan, name string, cmd *Command, files []int) (int, error) {
+	var setup *Setup
+	var err error
+	elsewhere(func() { setup, err = newCommandSetup(plan, name, cmd, files) }) // it opens files
+	if err != nil {
+		return 0, &Failure{Detail: err.Error()}
+	}
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		return 0, fail("", "pipe2", err, "start the command")
+	}
+	defer unix.Close(pipe[0])
+	pid, err := begin(setup, 0, map[reg]int{regSocket: pipe[1]})
+	unix.Close(pipe[1])
+	if err != nil {
+		return 0, commandFailure("clone", err, "start the command")
+	}
+	// The pipe closes with the exec, or brings the call that failed.
+	var packet failurePacket
+	n, err := readPacket(pipe[0], &packet)
+	if err == nil && n == 0 {
+		return pid, nil
+	}
+	if err == nil && n != len(packet)*4 {
+		err = unix.EPIPE
+	}
+	_, _ = unix.Wait4(pid, nil, 0, nil) // it has ended, or is about to
+	if err != nil {
+		return 0, fail("", "read", err, "start the command")
+	}
+	f := setup.failure(packet)
+	f.Command = f.Layer == ""
+	return 0, f
+}
+
+// newCommandSetup is what the new process does before it is the command.
+func newCommandSetup(plan *Plan, name string, cmd *Command, files []int) (*Setup, error) {
+	b := newBuilder()
+	b.layer = "descriptors"
+	above := max(aside, len(files))
+	b.do("move a descriptor", "fcntl(F_DUPFD)", unix.SYS_FCNTL, regSocket, unix.F_DUPFD_CLOEXEC, above)
+	b.calls[len(b.calls)-1].save = uint8(regSocket)
+	var order []placed
+	for i, fd := range files {
+		order = append(order, placed{fd, i})
+	}
+	b.place(order, above) // the copies close at the exec
+	b.do("start a session", "setsid", unix.SYS_SETSID)
+	b.limits(plan)
+	b.usualDescriptorLimit()
+	b.layer = ""
+	b.do("enter the working directory "+string(cmd.Dir), "chdir", unix.SYS_CHDIR, string(cmd.Dir))
+	b.do("execute "+name, "execve", unix.SYS_EXECVE, name, b.strings(toStrings(cmd.Argv)...), b.strings(toStrings(cmd.Env)...))
+	return &b.Setup, b.err
 }
 
 func readCommand(fd int) (*Command, error) {
@@ -115,8 +167,8 @@ func lookPath(name, dir string, env []string) (string, error) {
 		if err == nil {
 			return candidate, nil
 		}
-		if err.(*Failure).Errno == unix.EACCES {
-			result = err
+		if f := err.(*Failure); f.Errno == unix.EACCES && f.Syscall == "execve" {
+			result = err // it is there; a directory that cannot be searched tells nothing
 		}
 	}
 	return "", result
@@ -125,7 +177,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 func executable(name string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(name, &st); err != nil {
-		return commandFailure("execve", err, "execute "+name)
+		return commandFailure("stat", err, "execute "+name)
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return commandFailure("execve", unix.EACCES, "execute "+name+", which is a directory")

@@ -2,6 +2,7 @@ package jail
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,7 +39,11 @@ func startWatch(plan *Plan) *memoryWatch {
 
 func (w *memoryWatch) run() {
 	for range time.Tick(watchInterval) {
-		if used := w.used(); used > w.limit {
+		used, err := w.used()
+		if err != nil {
+			used = w.limit + 1 // a watch that cannot look must not let go on
+		}
+		if used > w.limit {
 			w.mu.Lock()
 			w.seen = used
 			w.mu.Unlock()
@@ -47,31 +52,76 @@ func (w *memoryWatch) run() {
 	}
 }
 
-// used is the memory of all processes but PID 1, and of the private file systems. What cannot be read has ended.
-func (w *memoryWatch) used() int64 {
+// used is the memory of all processes but PID 1, of System V segments, and of the private file systems. What cannot be
+// read has ended.
+func (w *memoryWatch) used() (int64, error) {
 	pids, err := processes()
 	if err != nil {
-		return 0
+		return 0, err
 	}
-	var kb int64
+	bytes := systemVBytes()
 	for _, pid := range pids {
-		if pid == 1 {
-			continue
+		if pid != 1 {
+			bytes += processKB(pid) << 10
 		}
-		fields, err := statusFields("/proc/" + strconv.Itoa(pid) + "/status")
-		if err != nil {
-			continue
-		}
-		kb += kilobytes(fields["RssAnon"]) + kilobytes(fields["RssShmem"])
 	}
-	bytes := kb << 10
 	for _, t := range w.tmp {
 		var st unix.Statfs_t
 		if unix.Statfs(t, &st) == nil {
 			bytes += int64(st.Blocks-st.Bfree) * st.Bsize
 		}
 	}
-	return bytes
+	return bytes, nil
+}
+
+// memoryFields are the lines of a status file that are counted: page tables and swap are memory as well.
+var memoryFields = []string{"RssAnon", "RssShmem", "VmPTE", "VmSwap"}
+
+// processKB is the memory of one process. When its first thread has ended, the others still tell.
+func processKB(pid int) int64 {
+	dir := "/proc/" + strconv.Itoa(pid)
+	fields, err := statusFields(dir + "/status")
+	if err != nil {
+		return 0
+	}
+	if _, ok := fields["RssAnon"]; !ok {
+		threads, err := numericEntries(dir + "/task")
+		if err != nil {
+			return 0
+		}
+		for _, t := range threads {
+			if more, err := statusFields(dir + "/task/" + strconv.Itoa(t) + "/status"); err == nil && more["RssAnon"] != "" {
+				fields = more
+				break
+			}
+		}
+	}
+	var kb int64
+	for _, f := range memoryFields {
+		kb += kilobytes(fields[f])
+	}
+	return kb
+}
+
+// systemVBytes is the memory of System V shared segments, which need not be attached anywhere: columns rss and swap.
+func systemVBytes() int64 {
+	b, err := readFile("/proc/sysvipc/shm")
+	if err != nil {
+		return 0 // a kernel without them
+	}
+	var sum int64
+	for _, line := range strings.Split(string(b), "\n") {
+		fields := strings.Fields(line)
+		if len(fields) < 16 || fields[0] == "key" {
+			continue
+		}
+		for _, f := range fields[14:16] {
+			if n, err := strconv.ParseInt(f, 10, 64); err == nil {
+				sum += n
+			}
+		}
+	}
+	return sum
 }
 
 // breach names the limit that was passed, and what was seen.

@@ -1,0 +1,246 @@
+package goja
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sallyport/compartment"
+
+	"github.com/dop251/goja"
+)
+
+// room opens a compartment.
+func open(t *testing.T, c compartment.Config) compartment.Compartment {
+	t.Helper()
+	r, err := NewWithoutMemoryLimit().Open(t.Context(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	return r
+}
+
+// evaluate runs one source in a compartment of its own.
+func evaluate(t *testing.T, source string, powers ...compartment.Power) compartment.Outcome {
+	t.Helper()
+	o, err := open(t, compartment.Config{Powers: powers}).Evaluate(t.Context(), source)
+	require.NoError(t, err)
+	return o
+}
+
+// TestPromises: the engine says what it lacks, and refuses a limit it cannot hold.
+func TestPromises(t *testing.T) {
+	e := NewWithoutMemoryLimit()
+	require.Equal(t, "goja", e.Name())
+	require.Equal(t, compartment.Promises{Capabilities: true}, e.Promises())
+	_, err := e.Open(t.Context(), compartment.Config{Limits: compartment.Limits{MemoryBytes: 64 << 20}})
+	require.ErrorIs(t, err, compartment.ErrConfig)
+	require.EqualError(t, err, "limits.memory_bytes: the goja engine cannot limit memory")
+	_, err = e.Open(t.Context(), compartment.Config{Limits: compartment.Limits{HostCalls: -1}})
+	require.ErrorIs(t, err, compartment.ErrConfig)
+	dead, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = e.Open(dead, compartment.Config{})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestArgumentsAreCopiedOnce: what a power gets is what was there when it was called. A getter, a trap or a conversion, which could give one
+// answer to a check and another afterwards, does not run at all.
+func TestArgumentsAreCopiedOnce(t *testing.T) {
+	var got []string
+	show := compartment.Power{Name: "show", Sync: true, OnCancel: compartment.CancelDiscards, Params: []compartment.Param{{Name: "v", Shown: true}},
+		Do: func(_ context.Context, c *compartment.Call) (compartment.Value, error) {
+			got = append(got, c.Arg(0).Text(200))
+			return compartment.Value{}, nil
+		}}
+	o := evaluate(t, `
+		let n = 0;
+		const count = { get() { n++; return 'x' } };
+		show(Object.defineProperty({ plain: 1 }, 'tricky', { ...count, enumerable: true }));
+		show(new Proxy({ a: 1 }, { get() { n++ }, has() { n++ }, ownKeys() { n++; return [] }, getOwnPropertyDescriptor() { n++ }, getPrototypeOf() { n++; return null } }));
+		show({ toString() { n++; return 'x' }, toJSON() { n++ }, valueOf() { n++ } });
+		const list = [1, 2]; Object.defineProperty(list, 1, { ...count, enumerable: true }); show(list);
+		show(new Map([[{ get k() { n++ } }, 1]]));
+		show(Object.defineProperty(new Error('m'), 'name', count));
+		const changed = { deep: { v: 1 } }; show(changed); changed.deep.v = 2;
+		n`, show)
+	require.Equal(t, "0", string(o.Data), "%+v", o)
+	require.Equal(t, []string{
+		"{plain: 1, tricky: [getter]}", "[proxy]", "{toString: [function toString], toJSON: [function toJSON], valueOf: [function valueOf]}",
+		"[1, [getter]]", "Map(1) {{k: [getter]} => 1}", "[Error: m]", "{deep: {v: 1}}"}, got)
+}
+
+// TestStopLeavesNothingArmed: an evaluation that ends in the very moment of its stop does not spoil the next one, in whichever order the two
+// come. A stop that came too late for its evaluation must not hit the following one.
+func TestStopLeavesNothingArmed(t *testing.T) {
+	r := open(t, compartment.Config{})
+	for range 200 {
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(cancel)
+		o, err := r.Evaluate(ctx, "1")
+		require.NoError(t, err)
+		wg.Wait()
+		if o.Status == compartment.StatusStopped {
+			require.Equal(t, compartment.KindCancelled, o.Kind)
+			r = open(t, compartment.Config{})
+			continue
+		}
+		o, err = r.Evaluate(t.Context(), "1 + 1")
+		require.NoError(t, err)
+		require.Equal(t, "2", string(o.Data))
+	}
+}
+
+// TestLostRealm: after a stop the realm is gone, and says so; nothing is begun again in it.
+func TestLostRealm(t *testing.T) {
+	r := open(t, compartment.Config{Limits: compartment.Limits{Time: 20 * time.Millisecond}})
+	o, err := r.Evaluate(t.Context(), "for (;;) {}")
+	require.NoError(t, err)
+	require.Equal(t, compartment.SessionLost, o.Session.State)
+	_, err = r.Evaluate(t.Context(), "1")
+	require.ErrorIs(t, err, compartment.ErrLost)
+	require.NoError(t, r.Close())
+	require.NoError(t, r.Close())
+}
+
+// TestClose stops the evaluation that runs; afterwards there is none.
+func TestClose(t *testing.T) {
+	r := open(t, compartment.Config{})
+	began := make(chan struct{})
+	config := compartment.Config{Powers: []compartment.Power{{Name: "began", Sync: true, OnCancel: compartment.CancelDiscards,
+		Do: func(context.Context, *compartment.Call) (compartment.Value, error) {
+			close(began)
+			return compartment.Value{}, nil
+		}}}}
+	r = open(t, config)
+	ended := make(chan compartment.Outcome, 1)
+	go func() {
+		o, err := r.Evaluate(context.Background(), "began(); for (;;) {}")
+		if err != nil {
+			o.Cause = err
+		}
+		ended <- o
+	}()
+	<-began
+	require.NoError(t, r.Close())
+	o := <-ended
+	require.NoError(t, o.Cause)
+	require.Equal(t, compartment.KindClosed, o.Kind)
+	_, err := r.Evaluate(t.Context(), "1")
+	require.Error(t, err)
+	_, err = open(t, compartment.Config{}).Evaluate(t.Context(), "1")
+	require.NoError(t, err)
+}
+
+// TestStillRunning: a built-in that does not stop does not hold the caller. The outcome says what goes on.
+func TestStillRunning(t *testing.T) {
+	if os.Getenv("SALLYPORT_STILL_RUNNING") == "" { // in a process of its own: what runs on would burn the rest of this one's time
+		out := child(t, "TestStillRunning", "SALLYPORT_STILL_RUNNING=1")
+		require.Contains(t, out, "PASS")
+		return
+	}
+	r, err := NewWithoutMemoryLimit().Open(t.Context(), compartment.Config{Limits: compartment.Limits{Time: 50 * time.Millisecond}})
+	require.NoError(t, err)
+	start := time.Now()
+	o, err := r.Evaluate(t.Context(), "/^(?=a)(a+)+$/.test('a'.repeat(40) + 'b')")
+	require.NoError(t, err)
+	require.Less(t, time.Since(start), 5*time.Second)
+	require.Equal(t, compartment.KindStillRunning, o.Kind)
+	require.Equal(t, compartment.SessionLost, o.Session.State)
+	require.ErrorContains(t, o.Cause, "a goroutine goes on")
+	_, err = r.Evaluate(t.Context(), "1")
+	require.ErrorIs(t, err, compartment.ErrLost)
+	require.NoError(t, r.Close())
+	o, err = open(t, compartment.Config{}).Evaluate(t.Context(), "1 + 1")
+	require.NoError(t, err)
+	require.Equal(t, "2", string(o.Data))
+}
+
+// child runs one test again in a process of its own and returns what it said. That it passed is seen by its exit and by its words.
+func child(t *testing.T, test string, env ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$", "-test.v", "-test.timeout=50s")
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+// killers are programs that end a process that runs them on plain goja; see also the programs in the room above.
+var killers = map[string]string{
+	"a source of brackets":              strings.Repeat("[", 200<<10),
+	"a source of brackets that close":   strings.Repeat("[", 100<<10) + strings.Repeat("]", 100<<10),
+	"a source of parentheses":           strings.Repeat("(", 100<<10) + "1" + strings.Repeat(")", 100<<10),
+	"a source of objects":               strings.Repeat("({a:", 40<<10) + "1" + strings.Repeat("})", 40<<10),
+	"brackets that hide from a scan":    strings.Repeat("[x++ /\"/]\", ", 20<<10),
+	"templates in templates":            strings.Repeat("`${", 60<<10) + "1" + strings.Repeat("}`", 60<<10),
+	"arrows":                            strings.Repeat("a=>", 80<<10) + "1",
+	"deep JSON":                         "JSON.parse('['.repeat(5e6))",
+	"a proxy that is its own prototype": "const t = {}, p = new Proxy(t, {}); Object.setPrototypeOf(t, p); p.x",
+	"8 GiB at once":                     "new ArrayBuffer(8 * 2 ** 30)",
+	"a text of 2^40":                    "'x'.repeat(2 ** 40)",
+	"a list of 2^31 arguments":          "Math.max.apply(null, { length: 2 ** 31 })",
+	"proxies around proxies":            "let p = {}; for (let i = 0; i < 5e6; i++) p = new Proxy(p, {}); p.x",
+}
+
+// TestKillers: each program that ends a process on plain goja ends in an outcome here.
+func TestKillers(t *testing.T) {
+	name := os.Getenv("SALLYPORT_KILLER")
+	if name == "" {
+		for name := range killers {
+			t.Run(name, func(t *testing.T) { require.Contains(t, child(t, "TestKillers", "SALLYPORT_KILLER="+name), "lives on") })
+		}
+		return
+	}
+	r, err := NewWithoutMemoryLimit().Open(t.Context(), compartment.Config{Limits: compartment.Limits{Time: 2 * time.Second}})
+	require.NoError(t, err)
+	o, err := r.Evaluate(t.Context(), killers[name])
+	require.NoError(t, err)
+	require.NotEqual(t, compartment.StatusOK, o.Status)
+	t.Logf("lives on: %s", o.Kind)
+}
+
+// TestKillersAreReal is the other arm: the programs that fill the stack do end the process on plain goja. The stack is kept small here, so that it
+// is full soon; those that would take all memory are not tried.
+func TestKillersAreReal(t *testing.T) {
+	name := os.Getenv("SALLYPORT_REAL_KILLER")
+	if name == "" {
+		for _, name := range []string{"a source of brackets", "a source of objects", "templates in templates", "deep JSON", "a proxy that is its own prototype"} {
+			t.Run(name, func(t *testing.T) {
+				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillersAreReal$", "-test.timeout=50s")
+				cmd.Env = append(os.Environ(), "SALLYPORT_REAL_KILLER="+name)
+				out, err := cmd.CombinedOutput()
+				require.Error(t, err)
+				require.Contains(t, string(out), "stack exceeds", "it died of its stack, and of nothing else")
+			})
+		}
+		return
+	}
+	debug.SetMaxStack(64 << 20)
+	_, err := goja.New().RunString(killers[name])
+	t.Logf("survived: %v", err)
+}
+
+// TestPanicOfTheEngine: a fault of the engine ends that compartment and nothing else.
+func TestPanicOfTheEngine(t *testing.T) {
+	r := open(t, compartment.Config{}).(*room)
+	ev, err := r.begin(t.Context(), "1")
+	require.NoError(t, err)
+	r.realm.kept.ownKeys = func(goja.FunctionCall) goja.Value { panic(errors.New("index out of range")) }
+	end := r.run(ev, "({})")
+	ev.Quiesce()
+	require.Equal(t, compartment.KindEnginePanic, end.Kind)
+	require.ErrorContains(t, end.Err, "index out of range")
+	o := ev.Finish(end)
+	require.Equal(t, compartment.StatusEngineLost, o.Status)
+}
