@@ -8,9 +8,12 @@ import (
 	"sallyport/policy"
 )
 
+// judge is one question of the rules.
+type judge func(path string) policy.Decision
+
 // write decides about changing a path.
 func (b *Broker) write(path string) policy.Decision {
-	if d, ok := b.guarded(path); ok {
+	if d, ok := b.guarded(path, b.Rules.Write); ok {
 		return d
 	}
 	return b.Rules.Write(path)
@@ -18,7 +21,7 @@ func (b *Broker) write(path string) policy.Decision {
 
 // emptyDir decides about making or removing a directory that is empty.
 func (b *Broker) emptyDir(path string) policy.Decision {
-	if d, ok := b.guarded(path); ok {
+	if d, ok := b.guarded(path, b.Rules.Mkdir); ok {
 		return d
 	}
 	return b.Rules.Mkdir(path)
@@ -27,7 +30,7 @@ func (b *Broker) emptyDir(path string) policy.Decision {
 // move decides about a directory or a link that comes to stand at a path, from another one or made anew.
 func (b *Broker) move(from, to string) policy.Decision {
 	for _, p := range []string{from, to} {
-		if d, ok := b.guarded(p); ok {
+		if d, ok := b.guarded(p, b.Rules.Write); ok {
 			return d
 		}
 	}
@@ -50,8 +53,8 @@ func (b *Broker) comesTo(path string) policy.Decision {
 }
 
 // guarded says whether a path is protected for a reason that the rules do not know.
-func (b *Broker) guarded(path string) (policy.Decision, bool) {
-	if d, ok := b.gitInside(path); ok {
+func (b *Broker) guarded(path string, decide judge) (policy.Decision, bool) {
+	if d, ok := b.gitInside(path, decide); ok {
 		return d, true
 	}
 	for _, g := range b.Guarded {
@@ -77,13 +80,13 @@ var gitNames = []struct{ name, mandatory string }{
 
 // gitInside decides about hooks and configuration in the directory of a repository that exists. It is known by what it
 // holds: one that a command makes itself is not known, and is the command's own.
-func (b *Broker) gitInside(path string) (policy.Decision, bool) {
+func (b *Broker) gitInside(path string, decide judge) (policy.Decision, bool) {
 	for _, n := range gitNames {
 		at := strings.Index(path, "/"+n.name)
 		for at >= 0 {
 			end := at + 1 + len(n.name)
 			if end == len(path) || path[end] == '/' {
-				if d, ok := b.gitName(path, path[:at], path[end:], n.mandatory); ok {
+				if d, ok := b.gitName(path, path[:at], n.mandatory+path[end:], decide); ok {
 					return d, true
 				}
 			}
@@ -98,18 +101,18 @@ func (b *Broker) gitInside(path string) (policy.Decision, bool) {
 }
 
 // gitName decides about one name in a directory, if that is a repository's.
-func (b *Broker) gitName(path, dir, rest, mandatory string) (policy.Decision, bool) {
+func (b *Broker) gitName(path, dir, inGit string, decide judge) (policy.Decision, bool) {
 	if strings.EqualFold(dir[strings.LastIndexByte(dir, '/')+1:], ".git") || !isRepository(dir) {
 		return policy.Decision{}, false // ".git" itself is in the rules
 	}
 	if _, private := b.Rules.PrivateAt(path); private {
 		return policy.Decision{}, false
 	}
-	if !b.Rules.Write(path).Allowed {
+	if !decide(path).Allowed {
 		return policy.Decision{}, false // the rules say why
 	}
 	// As the rules decide about the same name in a .git beside it, which knows what is lifted and what is a sample.
-	d := b.Rules.Write(dir + "/.git" + strings.TrimPrefix(mandatory, ".git") + rest)
+	d := decide(dir + "/" + inGit)
 	d.Path = path
 	return d, !d.Allowed
 }
