@@ -2,6 +2,7 @@ package shell_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -252,6 +253,32 @@ func TestCPUTimeIsRoundedUp(t *testing.T) {
 		return
 	}
 	require.Equal(t, [2]string{"1", "1"}, limitsInside(t, box)["Max cpu time"])
+}
+
+// TestHugeLimits: a limit beyond everything that the machine has is no limit, or an error when the sandbox is opened; it
+// does not turn into a small one.
+func TestHugeLimits(t *testing.T) {
+	if err := boundary(); err != nil {
+		unavailable(t, "no jail can be made here: %v", err)
+	}
+	for name, o := range map[string]shell.Options{
+		"memory":    {Limits: shell.Limits{MemoryBytes: math.MaxInt64}},
+		"processes": {Limits: shell.Limits{Processes: math.MaxInt}},
+		"cpu":       {Limits: shell.Limits{CPUTime: math.MaxInt64}},
+		"file size": {Limits: shell.Limits{FileSizeBytes: math.MaxInt64}},
+		"tmp":       {TmpBytes: math.MaxInt64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box, err := shell.Open(t.Context(), policy.Policy{}, o)
+			if err != nil {
+				require.NotEmpty(t, shell.CodeOf(err), "%v", err)
+				return
+			}
+			defer closeSoon(t, box)
+			out := output(t, script(t, box, `head -c 1000000 /dev/zero >/tmp/f; (true); (true); stat -c %s /tmp/f`))
+			require.Equal(t, "1000000\n", out)
+		})
+	}
 }
 
 // TestLimitsLeaveNothing: what binds a limit is gone with the command, and with the sandbox.
