@@ -139,7 +139,7 @@ func TestDeadlineEndsTheTree(t *testing.T) {
 		"stops itself":                   `kill -STOP $$; sleep 300`,
 		"forks twice into a new session": `(setsid sh -c 'setsid sleep 300 & exec sleep 300' &) ; sleep 300`,
 		"ignores every signal":           `trap '' TERM INT HUP QUIT; while :; do sleep 1; done`,
-		"holds its own tracer's ear":     `exec 0<&-; while :; do :; done`,
+		"computes with a closed input":   `exec 0<&-; while :; do :; done`,
 	}
 	bothUsers(t, func(t *testing.T) {
 		for name, script := range scripts {
