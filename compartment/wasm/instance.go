@@ -105,7 +105,10 @@ func (in *instance) call(x export, args ...uint64) uint64 {
 		in.dead = trapOf(err)
 		return 0
 	}
-	return s[0]
+	if x == xGetFloat {
+		return s[0]
+	}
+	return uint64(uint32(s[0])) // wazero leaves the other half of an i32 as it was
 }
 
 // shallow is how much fuel an evaluation uses at most when it cannot have recursed deeply.

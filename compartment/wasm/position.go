@@ -96,7 +96,11 @@ func place(source string, line, column int) (int, int, bool) {
 	if !ok || column < 1 {
 		return 0, 0, false
 	}
-	before := source[:min(start+column-1, len(source))]
+	at := min(start+column-1, len(source))
+	for at < len(source) && (source[at] == ' ' || source[at] == '\t') { // the engine points before what it means
+		at++
+	}
+	before := source[:at]
 	last := before[lastLineStart(before):]
 	return 1 + countLineEnds(before), len(utf16.Encode([]rune(last))) + 1, true
 }
