@@ -136,6 +136,23 @@ func TestProcessLimit(t *testing.T) {
 	require.Equal(t, "fine\n", output(t, script(t, box, "echo fine")))
 }
 
+// TestProcessLimitFromTheFirstMoment: where a control group holds the limit it is in force before the command's first
+// instruction. A command that starts processes as fast as it can would otherwise be ahead of it on a busy machine.
+func TestProcessLimitFromTheFirstMoment(t *testing.T) {
+	box, limited := openLimited(t, policy.Policy{}, shell.Limits{Processes: 20}, "processes")
+	if !limited {
+		return
+	}
+	_, parent, ok := strings.Cut(box.Report().Layer("limit: processes").Evidence, " in ")
+	if !ok || !strings.HasPrefix(parent, "/") {
+		return // an rlimit holds it: see TestLimitsFromTheFirstMoment
+	}
+	files := filepath.Join(parent, "sallyport-"+strconv.Itoa(os.Getpid())+"-*", "pids.max")
+	for range 40 / slowness {
+		require.Equal(t, "20\n", output(t, script(t, box, "cat $1", files)))
+	}
+}
+
 // TestProcessLimitIsEachCommands: commands at the same time have the limit each.
 func TestProcessLimitIsEachCommands(t *testing.T) {
 	box, limited := openLimited(t, policy.Policy{}, shell.Limits{Processes: 20}, "processes")
