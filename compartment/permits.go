@@ -43,6 +43,9 @@ func HardeningScript() string { return hardenSource }
 func PermitsJSON() string {
 	table := map[string][]string{}
 	for _, p := range permits {
+		if table[p.Object] == nil {
+			table[p.Object] = []string{}
+		}
 		table[p.Object] = append(table[p.Object], strings.Fields(p.Names)...)
 	}
 	b, err := json.Marshal(table)

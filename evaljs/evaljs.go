@@ -122,7 +122,9 @@ func (s *Session) end(c compartment.Compartment) {
 }
 
 // Powers are the powers a program of this session has, console included, in their order: for hostfuncs.Describe.
-func (s *Session) Powers() []compartment.Power { return append([]compartment.Power(nil), s.config.Powers...) }
+func (s *Session) Powers() []compartment.Power {
+	return append([]compartment.Power(nil), s.config.Powers...)
+}
 
 // Promises says what the engine holds programs to.
 func (s *Session) Promises() compartment.Promises { return s.engine.Promises() }

@@ -241,7 +241,7 @@ func TestPosture(t *testing.T) {
 			require.NoError(t, os.WriteFile("testdata/posture.golden", []byte(got), 0o644))
 			return
 		}
-		require.Equal(t, postureGolden, got)
+		require.Equal(t, postureGolden, got, "when it is meant: SALLYPORT_UPDATE=1 go test -run TestPosture/root .")
 		checkThreads(t, threads)
 	})
 }

@@ -66,6 +66,22 @@ func randomPolicy(rng *rand.Rand, root string, paths []string) policy.Policy {
 	}}
 }
 
+// refusedForLink says that a policy was refused because an entry of it names a path through a link that a command could
+// replace. That is an answer about this policy; about any other error the test must hear.
+func refusedForLink(t *testing.T, err error, p policy.Policy) bool {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "symbolic link") {
+		return false
+	}
+	code(t, err, shell.CodeInvalidConfig)
+	all := slices.Concat(p.Filesystem.AllowRead, p.Filesystem.DenyRead, p.Filesystem.AllowWrite, p.Filesystem.DenyWrite)
+	require.True(t, slices.ContainsFunc(all, func(e policy.PathEntry) bool {
+		real, evalErr := filepath.EvalSymlinks(e.Path)
+		return evalErr == nil && real != e.Path
+	}), "no entry is a link: %v", err)
+	return true
+}
+
 // TestEvaluatorAgreesWithChild: for a hundred random policies over a small tree, what the rules say of every path is what
 // a command can do, looked at from the host: neither more nor less (R30, R32-R36, R49, R52, R66).
 func TestEvaluatorAgreesWithChild(t *testing.T) {
@@ -80,7 +96,7 @@ func TestEvaluatorAgreesWithChild(t *testing.T) {
 			}
 			t.Logf("%d reads and %d writes were allowed, %d refused", reads, writes, refusals)
 			for _, n := range []int{reads, writes, refusals} {
-				require.Greater(t, n, 100/slowness)
+				require.Greater(t, n, 50/slowness)
 			}
 		})
 	}
@@ -91,6 +107,9 @@ func agree(t *testing.T, what string, p policy.Policy, paths []string) (reads, w
 	t.Helper()
 	shown, exe := withChild(t, p)
 	box, err := shell.Open(t.Context(), shown, shell.Options{})
+	if refusedForLink(t, err, p) {
+		return 0, 0, 0
+	}
 	require.NoError(t, err, what)
 	defer closeSoon(t, box)
 	cmd := child(t, box, exe, "probe")
@@ -172,6 +191,9 @@ func TestDeniedStaysAsItIs(t *testing.T) {
 	for seed := range uint64(40 / slowness) {
 		p, exe := withChild(t, randomPolicy(rand.New(rand.NewPCG(seed, 1)), root, paths))
 		box, err := shell.Open(t.Context(), p, shell.Options{})
+		if refusedForLink(t, err, p) {
+			continue
+		}
 		require.NoError(t, err)
 		what := fmt.Sprintf("seed %d: %+v", seed, p.Filesystem)
 		// Deepest first, so that removing a directory is not refused for being full alone.

@@ -124,7 +124,7 @@ func (c *Cmd) launch() error {
 	if err := j.run(c.ctx, spec, c.stdio.child); err != nil {
 		j.discard()
 		c.box.give(j)
-		return err
+		return c.box.explained(err, spec.dir)
 	}
 	c.mu.Lock()
 	c.jail, c.ended = j, make(chan struct{})
@@ -137,6 +137,18 @@ func (c *Cmd) launch() error {
 		c.box.give(j)
 	}()
 	return nil
+}
+
+// explained adds the rule that hides a working directory, when one does.
+func (s *Sandbox) explained(err error, dir string) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Syscall != "chdir" {
+		return err
+	}
+	if d := s.rules.Read(dir); !d.Allowed {
+		e.Hints = append([]string{d.Reason + "; to change that: " + d.Remedy}, e.Hints...)
+	}
+	return e
 }
 
 // begin takes the one use that a Cmd has.

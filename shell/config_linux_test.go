@@ -19,7 +19,10 @@ import (
 func refused(t *testing.T, p policy.Policy, o shell.Options) *shell.Error {
 	t.Helper()
 	before := descriptors(t)
-	_, err := shell.Open(t.Context(), p, o)
+	box, err := shell.Open(t.Context(), p, o)
+	if err == nil {
+		closeSoon(t, box)
+	}
 	require.Error(t, err)
 	var e *shell.Error
 	require.ErrorAs(t, err, &e)
@@ -128,6 +131,40 @@ func TestHardLinkedFile(t *testing.T) {
 		require.Equal(t, shell.CodeInvalidConfig, e.Code)
 		require.Contains(t, e.Error(), list+"[0]")
 		require.Contains(t, strings.Join(e.Hints, "\n"), "samefile")
+	}
+}
+
+// TestLinkThatACommandCouldReplace: an allowed path that leads through a link in a writable directory is refused, for an
+// earlier command could have made the link and with it chosen what is allowed. A denied one is taken, and the link stays
+// as it is. Where commands cannot write, links are followed.
+func TestLinkThatACommandCouldReplace(t *testing.T) {
+	dir, work := visible(t), workspace(t)
+	secret := filepath.Join(dir, "real/secret")
+	write(t, secret, "hunter2", 0o644)
+	inside, outside := filepath.Join(work, "link"), filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(filepath.Join(dir, "real"), inside))
+	require.NoError(t, os.Symlink("real", outside))
+	for _, path := range []string{inside, inside + "/secret"} {
+		for list, p := range map[string]policy.Filesystem{"allowRead": {AllowRead: policy.Paths(path)}, "allowWrite": {AllowWrite: policy.Paths(path)}} {
+			p.AllowWrite = append(p.AllowWrite, policy.PathEntry{Path: work})
+			e := refused(t, policy.Policy{Filesystem: p}, shell.Options{})
+			require.Equal(t, shell.CodeInvalidConfig, e.Code)
+			require.Contains(t, e.Error(), list+"[0]")
+			require.Contains(t, e.Error(), inside)
+			require.Contains(t, strings.Join(e.Hints, "\n"), filepath.Join(dir, "real"))
+		}
+	}
+	for _, path := range []string{outside + "/secret", inside + "/secret"} {
+		p := writable(work)
+		p.Filesystem.DenyRead = policy.Paths(path)
+		box := open(t, p, shell.Options{})
+		out := output(t, script(t, box, `cat "$1" 2>/dev/null; for try in "rm -f" "ln -sfn /tmp" "mv -f /dev/null"; do $try "$2" 2>/dev/null; done; readlink "$2"`, secret, inside))
+		require.NotContains(t, out, "hunter2")
+		if strings.HasPrefix(path, inside) {
+			require.Equal(t, filepath.Join(dir, "real")+"\n", out)
+		}
+		require.NoError(t, os.RemoveAll(inside))
+		require.NoError(t, os.Symlink(filepath.Join(dir, "real"), inside))
 	}
 }
 

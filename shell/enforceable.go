@@ -2,6 +2,8 @@ package shell
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"sallyport/policy"
 )
@@ -9,12 +11,6 @@ import (
 // enforceable refuses what the policy language can say and this boundary cannot keep yet. Nothing is dropped silently
 // (R65).
 func enforceable(p policy.Policy, rules *policy.Rules) error {
-	for _, e := range rules.Entries() {
-		if e.Allow && e.Axis == policy.AxisWrite && e.Real == "/" {
-			return &Error{Code: CodeInvalidConfig, Detail: fmt.Sprintf("filesystem.%s[%d]: %s is the whole file system", e.List, e.Index, e.Given),
-				Hints: []string{"name the directories that are to be written"}}
-		}
-	}
 	refuse := func(what string, hints ...string) error {
 		return &Error{Code: CodeUnsupportedEnv, Detail: what, Hints: hints}
 	}
@@ -26,6 +22,9 @@ func enforceable(p policy.Policy, rules *policy.Rules) error {
 		return refuse("network.allowUnixSockets: grants of path sockets cannot be enforced yet", "leave it empty")
 	}
 	for _, e := range rules.Entries() {
+		if err := checkPlace(e); err != nil {
+			return err
+		}
 		if why, hint := unenforceable(e); why != "" && !p.Filesystem.Disabled {
 			return refuse(fmt.Sprintf("filesystem.%s[%d]: the pattern %q %s", e.List, e.Index, e.Given, why), hint)
 		}
@@ -46,4 +45,38 @@ func unenforceable(e policy.Entry) (why, hint string) {
 		return "would have the whole of / shown writable", "begin it with the directory that it is about"
 	}
 	return "cannot be enforced yet: what is denied around it is not to be seen at all", "name the paths one by one; a directory covers everything below it"
+}
+
+// checkPlace refuses entries for places that are the same for every command, whatever a policy says.
+func checkPlace(e policy.Entry) error {
+	refuse := func(why string, hints ...string) error {
+		return &Error{Code: CodeInvalidConfig, Detail: fmt.Sprintf("filesystem.%s[%d]: %s %s", e.List, e.Index, e.Given, why), Hints: hints}
+	}
+	write := e.Allow && e.Axis == policy.AxisWrite
+	switch {
+	case write && isDefaultDevice(e.Real):
+		return nil
+	case write && e.Real == "/":
+		return refuse("is the whole file system", "name the directories that are to be written")
+	case write && below(e.Real, "/sys"):
+		return refuse("is a control of the kernel, which no command may write")
+	case below(e.Real, "/proc"), below(e.Real, "/dev") && !below(e.Real, "/dev/shm"):
+		return refuse("can neither be shown nor denied: every command has a " + topDir(e.Real) + " of its own")
+	}
+	return nil
+}
+
+func topDir(path string) string {
+	top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return "/" + top
+}
+
+// isDefaultDevice: naming one of the always writable devices changes nothing.
+func isDefaultDevice(path string) bool {
+	return slices.Contains([]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"}, path)
+}
+
+// below says whether path is dir or lies below it.
+func below(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }

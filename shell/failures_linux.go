@@ -85,7 +85,10 @@ func namespaceHints() []string {
 			hints = append(hints, s.hint)
 		}
 	}
-	return append(hints, "inside a container its seccomp profile may forbid user namespaces or mounts: allow clone, unshare, mount, pivot_root and the calls of the new mount API, or run outside of it")
+	if _, err := os.Stat("/proc/self/ns/user"); err != nil {
+		hints = append(hints, "there is no /proc here, or one that hides this process: mount it")
+	}
+	return append(hints, "a process that has changed its root (chroot) may not make user namespaces", "inside a container its seccomp profile may forbid user namespaces or mounts: allow clone, unshare, mount, pivot_root and the calls of the new mount API, or run outside of it")
 }
 
 // startError explains why the command could not be started in a jail that is sound.

@@ -79,6 +79,46 @@ func TestGitSafeDirectory(t *testing.T) {
 	}
 }
 
+// TestGitInThreeStates: ".git" may be a directory, the file of a worktree, or absent. Where hooks and configuration exist
+// they stay as they are, also by way of the file (R62).
+func TestGitInThreeStates(t *testing.T) {
+	dir := workspace(t)
+	repo, tree, plain := filepath.Join(dir, "repo"), filepath.Join(dir, "tree"), filepath.Join(dir, "plain")
+	require.NoError(t, os.Mkdir(repo, 0o755))
+	require.NoError(t, os.Mkdir(plain, 0o755))
+	git(t, repo, "init", "-q")
+	git(t, repo, "commit", "-q", "--allow-empty", "-m", "first")
+	git(t, repo, "worktree", "add", "-q", tree)
+	hook := filepath.Join(repo, ".git/hooks/pre-commit")
+	write(t, hook, "#!/bin/sh\n", 0o755)
+	info, err := os.Lstat(filepath.Join(tree, ".git"))
+	require.NoError(t, err)
+	require.True(t, info.Mode().IsRegular(), "a worktree has a file")
+
+	for name, p := range map[string]policy.Policy{"both": writable(dir), "the worktree and its repository": writable(tree, repo)} {
+		t.Run(name, func(t *testing.T) {
+			box := open(t, p, shell.Options{})
+			for _, where := range []string{repo, tree} {
+				cmd := script(t, box, `git status --short --branch; for f in $(git rev-parse --git-path hooks)/pre-commit $(git rev-parse --git-path config); do
+					(echo evil >>$f) 2>/dev/null && echo "changed $f"; done; echo done`)
+				cmd.Dir = where
+				out := output(t, cmd)
+				require.Contains(t, out, "##")
+				require.NotContains(t, out, "changed")
+				require.Contains(t, out, "done\n")
+			}
+		})
+	}
+	require.Equal(t, "#!/bin/sh\n", read(t, hook))
+
+	box := open(t, writable(plain), shell.Options{})
+	require.Equal(t, shell.Absent, box.Report().Layer("names that do not exist yet").State)
+	cmd := command(t, box, "git", "status")
+	cmd.Dir = plain
+	require.NoError(t, cmd.Run())
+	require.Equal(t, 128, cmd.Completion.ExitCode, "no repository")
+}
+
 // TestGitWorks: the everyday commands work in a writable repository, whose hooks and configuration stay as they are.
 func TestGitWorks(t *testing.T) {
 	dir := workspace(t)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -40,20 +41,26 @@ func runTree(t *testing.T, ctx context.Context, box *shell.Sandbox, script, mark
 	return cmd
 }
 
-// gone waits until no process of a tree is left, and asserts that it took well under two seconds. What is aimed at is
-// 250 ms; the bound leaves room for a busy machine.
-func gone(t *testing.T, mark string, since time.Time) {
+// gone waits until no process of a tree is left, and says how long that took.
+func gone(t *testing.T, mark string, since time.Time) time.Duration {
 	t.Helper()
 	eventually(t, func() bool { return len(processesWith(mark)) == 0 }, "processes are left")
-	took := time.Since(since)
+	return time.Since(since)
+}
+
+// inTime asserts that trees were gone within 250 ms. The median stands for them: one may meet a busy machine.
+func inTime(t *testing.T, took []time.Duration) {
+	t.Helper()
+	slices.Sort(took)
 	t.Logf("gone after %v", took)
-	require.Less(t, took, 2*time.Second)
+	require.Less(t, took[len(took)/2], 250*time.Millisecond)
 }
 
 // TestCancelKillsTree: when the context is cancelled everything that the command started is killed, and Wait says so
 // (R162).
 func TestCancelKillsTree(t *testing.T) {
 	box := open(t, policy.Policy{}, shell.Options{})
+	var took []time.Duration
 	for _, tree := range trees {
 		t.Run(tree.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +69,7 @@ func TestCancelKillsTree(t *testing.T) {
 			cmd := runTree(t, ctx, box, tree.script, mark, tree.processes)
 			began := time.Now()
 			cancel()
-			gone(t, mark, began) // before Wait: the caller need not be waiting for it
+			took = append(took, gone(t, mark, began)) // before Wait: the caller need not be waiting for it
 			require.ErrorIs(t, cmd.Wait(), context.Canceled)
 			require.True(t, cmd.Completion.Cancelled)
 			require.False(t, cmd.Completion.TimedOut)
@@ -70,21 +77,37 @@ func TestCancelKillsTree(t *testing.T) {
 			require.Equal(t, "SIGKILL", cmd.Completion.Signal)
 		})
 	}
+	inTime(t, took)
+}
+
+// runUntil runs a tree until a deadline by which it runs: on a busy machine that takes more than one try.
+func runUntil(t *testing.T, box *shell.Sandbox, script, mark string) (cmd *shell.Cmd, deadline time.Time, out []byte, err error) {
+	t.Helper()
+	for timeout := 150 * time.Millisecond; timeout < 20*time.Second; timeout *= 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		deadline, _ = ctx.Deadline()
+		cmd = box.Command(ctx, "sh", "-c", "echo partial; "+script, "sh", mark)
+		cmd.Dir = "/"
+		out, err = cmd.Output()
+		cancel()
+		if len(out) > 0 {
+			return cmd, deadline, out, err
+		}
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+	t.Fatal("the command does not come to run")
+	return nil, deadline, nil, nil
 }
 
 // TestTimeoutKillsTree: the same at a deadline, which has a name of its own (R206).
 func TestTimeoutKillsTree(t *testing.T) {
 	box := open(t, policy.Policy{}, shell.Options{})
+	var took []time.Duration
 	for _, tree := range trees {
 		t.Run(tree.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			defer cancel()
 			mark := marker()
-			deadline, _ := ctx.Deadline()
-			cmd := box.Command(ctx, "sh", "-c", "echo partial; "+tree.script, "sh", mark)
-			cmd.Dir = "/"
-			out, err := cmd.Output()
-			gone(t, mark, deadline)
+			cmd, deadline, out, err := runUntil(t, box, tree.script, mark)
+			took = append(took, gone(t, mark, deadline))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.Equal(t, "partial\n", string(out), "what was written before is kept")
 			require.True(t, cmd.Completion.TimedOut)
@@ -92,6 +115,7 @@ func TestTimeoutKillsTree(t *testing.T) {
 			require.Equal(t, "SIGKILL", cmd.Completion.Signal)
 		})
 	}
+	inTime(t, took)
 }
 
 // TestEndKillsTree: when the command's first process ends by itself, what it left behind is killed all the same.
@@ -169,6 +193,18 @@ func TestSignal(t *testing.T) {
 			require.NoError(t, cmd.Signal(syscall.SIGTERM), "a signal to a command that has ended does nothing")
 		})
 	}
+}
+
+// TestSignalReachesTheGroup: as from a terminal, what the command runs gets the signal too, and the command need not pass
+// it on.
+func TestSignalReachesTheGroup(t *testing.T) {
+	box := open(t, policy.Policy{}, shell.Options{})
+	mark := marker()
+	cmd := runTree(t, t.Context(), box, `trap 'echo heard' INT; sleep $1; echo "status $?"`, mark, 2)
+	require.NoError(t, cmd.Signal(os.Interrupt))
+	require.NoError(t, cmd.Wait())
+	require.Equal(t, 0, cmd.Completion.ExitCode, "the sleep ended, and the script went on to its end")
+	require.Empty(t, processesWith(mark))
 }
 
 // notASignal is no signal of the system's.

@@ -94,10 +94,6 @@ func (m *mountPlanner) addEntry(e policy.Entry) error {
 		m.addPattern(e)
 		return nil
 	}
-	if below(e.Real, "/proc") || below(e.Real, "/dev") && !below(e.Real, "/dev/shm") {
-		return &Error{Code: CodeInvalidConfig, Detail: fmt.Sprintf(
-			"filesystem.%s[%d]: every command has a %s of its own: %s can neither be shown nor denied", e.List, e.Index, topDir(e.Real), e.Given)}
-	}
 	if e.Allow {
 		if err := m.refuseDetour(e); err != nil {
 			return err
@@ -131,16 +127,6 @@ func (m *mountPlanner) addPattern(e policy.Entry) {
 	if e.List == "allowWrite" {
 		m.add(jail.Writable, e.Base)
 	}
-}
-
-func topDir(path string) string {
-	top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return "/" + top
-}
-
-// isDefaultDevice: naming one of the always writable devices changes nothing.
-func isDefaultDevice(path string) bool {
-	return slices.Contains([]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"}, path)
 }
 
 // refuseHardLinks refuses to cover a file that has another name: the other name would show it. A mount covers one
@@ -273,11 +259,6 @@ func (m *mountPlanner) writableRootOf(path string) string {
 		}
 	}
 	return ""
-}
-
-// below says whether path is dir or lies below it.
-func below(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
 // ranks order the mounts at one path.

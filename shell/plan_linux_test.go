@@ -133,15 +133,18 @@ func TestPlanOfRoot(t *testing.T) {
 	require.Equal(t, jail.NetworkNone, disabled.Network, "files and network are switched off apart from each other")
 }
 
-// TestPlanProperties: for a thousand random policies the mounts are in order, none is repeated, each has a place, and
+// TestPlanProperties: for three hundred random policies the mounts are in order, none is repeated, each has a place, and
 // what they come to, by a simulation, is what the rules say.
 func TestPlanProperties(t *testing.T) {
 	for _, root := range []string{visible(t), workspace(t)} {
 		paths := grow(t, root)
-		for seed := range uint64(500 / slowness) {
+		for seed := range uint64(150 / slowness) {
 			p := randomPolicy(rand.New(rand.NewPCG(seed, 2)), root, paths)
 			what := fmt.Sprintf("seed %d: %+v", seed, p.Filesystem)
 			plan, err := shell.PlannedFor(t.Context(), p, shell.Options{})
+			if refusedForLink(t, err, p) {
+				continue
+			}
 			require.NoError(t, err, what)
 			orderly(t, plan, what)
 			rules, err := shell.Compile(p)

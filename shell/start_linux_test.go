@@ -5,7 +5,9 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,6 +107,27 @@ func TestOpenContextBoundsOpenOnly(t *testing.T) {
 	for range 2 {
 		require.Equal(t, "here\n", output(t, command(t, box, "echo", "here")))
 	}
+}
+
+// TestNoDaemon: a sandbox needs no other program, daemon or image: it opens and runs with nothing in PATH and no variable
+// that could name a server (R3).
+func TestNoDaemon(t *testing.T) {
+	if err := boundary(); err != nil {
+		unavailable(t, "no jail can be made here: %v", err)
+	}
+	program, err := exec.LookPath("true")
+	require.NoError(t, err)
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		t.Setenv(name, "")
+		require.NoError(t, os.Unsetenv(name))
+	}
+	box, err := shell.Open(t.Context(), policy.Policy{}, shell.Options{})
+	require.NoError(t, err)
+	defer closeSoon(t, box)
+	cmd := command(t, box, program)
+	require.NoError(t, cmd.Run())
+	require.Equal(t, 0, cmd.Completion.ExitCode)
 }
 
 // TestMisuse: the ways to use a Cmd wrongly are typed errors, and do no harm to what is right.

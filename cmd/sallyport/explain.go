@@ -11,6 +11,7 @@ import (
 
 	"sallyport/compartment"
 	"sallyport/policy"
+	"sallyport/shell"
 )
 
 // explainFlags are the arguments of explain.
@@ -51,6 +52,9 @@ func cmdExplain(p *program, args []string) (int, error) {
 	r, err := f.resolve("explain", "")
 	if err != nil {
 		return 0, err
+	}
+	if err := shell.Check(r.policy); err != nil {
+		r.notes = append(r.notes, "run refuses this policy: "+err.Error())
 	}
 	if questions == 0 {
 		return 0, p.explainAll(r, f.json)

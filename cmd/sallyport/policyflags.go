@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -89,11 +90,14 @@ const maxPolicy = 2 << 20
 
 // readPolicy reads a policy file.
 func readPolicy(file string) (policy.Policy, error) {
-	f, err := os.Open(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|nonblocking, 0)
 	if err != nil {
 		return policy.Policy{}, fmt.Errorf("read the policy: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return policy.Policy{}, errors.Join(fmt.Errorf("read the policy: %s is not a regular file", file), err)
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxPolicy))
 	if err != nil {
 		return policy.Policy{}, fmt.Errorf("read the policy: %w", err)

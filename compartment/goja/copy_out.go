@@ -153,7 +153,7 @@ func (c *copier) object(o *goja.Object) compartment.Value {
 			return compartment.OfMark(compartment.TypeCircular, "")
 		}
 	}
-	if len(c.path) >= c.depth || c.nodes < 0 {
+	if len(c.path) >= c.depth {
 		return compartment.OfMark(compartment.TypeTooDeep, "").Omitting(1)
 	}
 	c.path = append(c.path, o)

@@ -8,10 +8,11 @@
   const test = uncurry(RegExp.prototype.test), text = String;
   const pad = (n, w) => { let s = text(n); while (s.length < w) s = '0' + s; return s; };
 
-  // A text without a zone is read as UTC. Whether it has one is found by adding one: a text does not take two.
+  // A text without a zone is read as UTC, by adding one. A date alone is UTC already.
   const parse = (s) => {
     const t = realParse(s);
     if (t !== t || test(/^[+-]?\d{4,6}(-\d\d(-\d\d)?)?$/, s)) return t;
+    if (test(/(\b(utc|gmt)\b|\dz|:\d\d.*[+-]\d\d:?\d\d|gmt[+-]\d{4})\s*(\(.*\))?\s*$/i, s)) return t;
     for (const zone of ['Z', ' UTC']) {
       const utc = realParse(s + zone);
       if (utc === utc) return utc;

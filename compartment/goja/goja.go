@@ -89,7 +89,11 @@ func (r *room) Evaluate(ctx context.Context, source string) (compartment.Outcome
 	if err != nil {
 		return compartment.Outcome{}, err
 	}
-	end := r.run(ev, source)
+	return r.conclude(ev, r.run(ev, source)), nil
+}
+
+// conclude makes the realm ready for the next evaluation, or gives it up.
+func (r *room) conclude(ev *compartment.Evaluation, end compartment.Ending) compartment.Outcome {
 	ev.Quiesce()
 	r.state.Lock()
 	r.running = nil
@@ -100,9 +104,9 @@ func (r *room) Evaluate(ctx context.Context, source string) (compartment.Outcome
 		// A stop leaves the realm wherever it was. There is no image to go back to.
 		r.realm, end.Session = nil, compartment.SessionLost
 	default:
-		r.realm.vm.ClearInterrupt() // a late interrupt must not hit the next evaluation
+		r.realm.vm.ClearInterrupt() // a stop that came too late must not hit the next evaluation
 	}
-	return ev.Finish(end), nil
+	return ev.Finish(end)
 }
 
 // patience is how long the engine may take to answer a stop. It answers within microseconds, unless it is inside one built-in that goes

@@ -77,9 +77,21 @@ func TestArgumentsAreCopiedOnce(t *testing.T) {
 		"[1, [getter]]", "Map(1) {{k: [getter]} => 1}", "[Error: m]", "{deep: {v: 1}}"}, got)
 }
 
-// TestStopLeavesNothingArmed: an evaluation that ends in the very moment of its stop does not spoil the next one, in whichever order the two
-// come. A stop that came too late for its evaluation must not hit the following one.
+// TestStopLeavesNothingArmed: a stop that comes when its evaluation has just ended does not hit the following one.
 func TestStopLeavesNothingArmed(t *testing.T) {
+	r := open(t, compartment.Config{}).(*room)
+	ev, err := r.begin(t.Context(), "1")
+	require.NoError(t, err)
+	end := r.run(ev, "1")
+	ev.Stop(compartment.KindCancelled)
+	require.Equal(t, compartment.StatusOK, r.conclude(ev, end).Status)
+	o, err := r.Evaluate(t.Context(), "1 + 1")
+	require.NoError(t, err)
+	require.Equal(t, "2", string(o.Data), "%+v", o)
+}
+
+// TestStopsRace: the two in whatever order they come.
+func TestStopsRace(t *testing.T) {
 	r := open(t, compartment.Config{})
 	for range 200 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -96,6 +108,40 @@ func TestStopLeavesNothingArmed(t *testing.T) {
 		o, err = r.Evaluate(t.Context(), "1 + 1")
 		require.NoError(t, err)
 		require.Equal(t, "2", string(o.Data))
+	}
+}
+
+// TestDatesAreOfNoPlace: whatever the time zone of the host, a program gives the same answers.
+func TestDatesAreOfNoPlace(t *testing.T) {
+	source := `const d = new Date(2020, 5, 15, 12, 30); const e = new Date(0); e.setHours(5); e.setMonth(6);
+		[d.getTime(), d.getTimezoneOffset(), d.getHours(), String(d), d.toLocaleString(), d.toLocaleDateString(), d.toTimeString(), d.toDateString(),
+		 e.getTime(), Date.parse('2020-01-01T00:00'), Date.parse('2020-01-01'), Date.parse('Jan 5 2020'), Date.parse('Jan 5 2020 10:00 GMT+0200'), Date.parse(String(d)), Date.parse(d.toUTCString()), Date.parse(d.toISOString()),
+		 new Date('2020-01-01T00:00:00+02:00').getTime(), d.getYear ? d.getYear() : 120, JSON.stringify(d), d.getDay()]`
+	local := time.Local
+	t.Cleanup(func() { time.Local = local })
+	want := `[1592224200000,0,12,"Mon Jun 15 2020 12:30:00 GMT+0000 (Coordinated Universal Time)","6/15/2020, 12:30:00","6/15/2020","12:30:00 GMT+0000 (Coordinated Universal Time)","Mon Jun 15 2020",` +
+		`15656400000,1577836800000,1577836800000,1578182400000,1578211200000,1592224200000,1592224200000,1592224200000,1577829600000,120,"\"2020-06-15T12:30:00.000Z\"",1]`
+	for _, zone := range []*time.Location{time.UTC, time.FixedZone("west", -5*3600), time.FixedZone("east", 13*3600+1800)} {
+		time.Local = zone
+		require.Equal(t, want, string(evaluate(t, source).Data), zone.String())
+	}
+}
+
+// TestUnhandled: rejections that nobody looked at are counted; those that were looked at, also later, are not.
+func TestUnhandled(t *testing.T) {
+	for source, want := range map[string]int{
+		"1":                    0,
+		"Promise.reject(1); 1": 1,
+		"Promise.reject(1); Promise.reject(2); Promise.resolve().then(() => { throw 3 }); 1": 3,
+		"Promise.reject(1).catch(() => 0); 1":                                                0,
+		"const p = Promise.reject(1); Promise.resolve().then(() => p.catch(() => 0)); 1":     0,
+		"try { await Promise.reject(1) } catch (e) {} 1":                                     0,
+		"Promise.reject(1)": 0, // it is the result
+		"for (let i = 0; i < 5000; i++) Promise.reject(i); 1": 1000, // only so many are told apart
+	} {
+		o := evaluate(t, source)
+		require.Equal(t, want, o.Console.UnhandledRejections, source)
+		require.Equal(t, want > 0, strings.Contains(o.Next, "A promise was rejected"), source)
 	}
 }
 

@@ -118,7 +118,7 @@ func awaiting(source string) (*ast.Program, *syntaxError) {
 		return nil, nil
 	}
 	arrow, ok := statement.Expression.(*ast.ArrowFunctionLiteral)
-	if !ok || !arrow.Async {
+	if !ok {
 		return nil, nil
 	}
 	body, ok := arrow.Body.(*ast.BlockStatement)

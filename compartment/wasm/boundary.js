@@ -37,7 +37,7 @@
   const isEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
 
   // --- One of each kind of object, from which the host learns the engine's numbers for them. The order is that of the host's list.
-  const samples = [{}, (function () { return arguments; })(), (function () { 'use strict'; return arguments; })(), globalThis, Math, [], new Date(0), new Map(),
+  const samples = [{}, (0, eval)('(function () { return arguments; })()'), (function () { 'use strict'; return arguments; })(), globalThis, Math, [], new Date(0), new Map(),
     new Set(), /a/, new Error(), Promise.resolve(), new ArrayBuffer(1), new DataView(new ArrayBuffer(1)), new Uint8Array(1), new Uint8ClampedArray(1),
     new Int8Array(1), new Int16Array(1), new Uint16Array(1), new Int32Array(1), new Uint32Array(1), new BigInt64Array(1), new BigUint64Array(1),
     new Float16Array(1), new Float32Array(1), new Float64Array(1), new Proxy({}, {}), Object(1), Object('a'), Object(true), Object(Symbol()), Object(1n)];

@@ -29,6 +29,11 @@
 // evaluation, and the outcome says so (compartment.SessionRolledBack). For that, what the memory holds besides the realm itself is copied before
 // the second and every later evaluation of a compartment: some microseconds, and 0.3 ms for each megabyte.
 //
+// # Sources
+//
+// A source is one script. await may stand at its top level, so there it is a keyword and no name. The result is the value of the last statement that has
+// one; a promise is waited for.
+//
 // # Costs
 //
 // A compartment costs the pages it touches, about half a megabyte. Deep recursion takes up to 12 MB of the host's memory besides, while it

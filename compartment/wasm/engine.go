@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 
 	"sallyport/compartment"
@@ -52,8 +54,10 @@ type Engine struct {
 	system memorySystem
 	base   *base // the hardened realm every compartment starts from
 
-	mu     sync.Mutex // guards what follows
+	life   sync.RWMutex // read-locked while a compartment is opened, so that the engine is not closed meanwhile
+	mu     sync.Mutex   // guards what follows
 	closed bool
+	open   map[*room]bool
 	idle   []*instance
 }
 
@@ -72,6 +76,11 @@ const (
 // New makes the engine: it finds and checks the guest, meters and compiles it, and makes the realm that compartments start from. Its errors are
 // *compartment.Error: CodeConfig for options that are not valid, CodeEngine with a hint when the guest is not there or does not work.
 func New(ctx context.Context, o Options) (*Engine, error) {
+	return newEngine(ctx, o, newMemorySystem())
+}
+
+// newEngine is New with memories of another kind.
+func newEngine(ctx context.Context, o Options, system memorySystem) (*Engine, error) {
 	module, err := findGuest(o)
 	if err != nil {
 		return nil, err
@@ -83,7 +92,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if stats.TableWrites {
 		return nil, engineError("look at the guest", errors.New("it changes its tables, which an image of its memory does not hold"))
 	}
-	e := &Engine{options: o, stats: stats, system: newMemorySystem(), moduleConfig: wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})}
+	e := &Engine{options: o, stats: stats, system: system, open: map[*room]bool{}, moduleConfig: wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})}
 	if err := e.compile(ctx, metered); err != nil {
 		return nil, err
 	}
@@ -163,6 +172,8 @@ func (e *Engine) Open(ctx context.Context, c compartment.Config) (compartment.Co
 	if err != nil {
 		return nil, err
 	}
+	e.life.RLock()
+	defer e.life.RUnlock()
 	r := &room{engine: e, host: host, failures: &failures{}, limit: defaultMemory}
 	if m := host.Limits().MemoryBytes; m != 0 {
 		r.limit = uint64(m) / pageSize * pageSize
@@ -174,22 +185,43 @@ func (e *Engine) Open(ctx context.Context, c compartment.Config) (compartment.Co
 	if r.in, err = r.fresh(); err != nil {
 		return nil, err
 	}
+	e.mu.Lock()
+	e.open[r] = true
+	e.mu.Unlock()
 	return r, nil
 }
 
-// Close ends the engine. Compartments must be closed first: what runs in one is not waited for. It is safe to call twice.
-func (e *Engine) Close() error {
+// delist forgets a compartment that was closed.
+func (e *Engine) delist(r *room) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
+	delete(e.open, r)
+	e.mu.Unlock()
+}
+
+var errEngineClosed = &compartment.Error{Code: compartment.CodeClosed, Reason: "the engine was closed"}
+
+// Close closes the compartments that are open, stopping what runs in them, and ends the engine. It is safe to call twice.
+func (e *Engine) Close() error {
+	e.life.Lock()
+	e.mu.Lock()
+	was := e.closed
+	e.closed = true // from here on no compartment is opened, and no instance becomes idle
+	rooms, idle := slices.Collect(maps.Keys(e.open)), e.idle
+	e.idle = nil
+	e.mu.Unlock()
+	e.life.Unlock()
+	if was {
 		return nil
 	}
-	e.closed = true
+
+	// The code of the guest is unmapped with the runtime: nothing may run in it any more.
 	var errs []error
-	for _, in := range e.idle {
+	for _, r := range rooms {
+		errs = append(errs, r.Close())
+	}
+	for _, in := range idle {
 		errs = append(errs, in.close())
 	}
-	e.idle = nil
 	if e.base != nil {
 		errs = append(errs, e.base.image.close())
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"sallyport/compartment"
+	"sallyport/compartment/wasm/internal/meter"
 
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
@@ -26,6 +27,7 @@ type instance struct {
 	engine *Engine
 	ctx    context.Context // holds the instance, for the imports
 	mod    api.Module
+	left   api.Global // the fuel
 	mem    memory
 	limit  uint64
 
@@ -41,7 +43,6 @@ type instance struct {
 	stopping atomic.Bool
 	ticks    uint64 // how often the fuel was used up
 	locating int    // how much of that was spent on asking where a stopped guest is; 0 when nobody asks
-	memoryUp bool   // the guest asked for more memory than it may have
 
 	thrown     handle // what a function of the boundary threw; see invoke
 	lastNumber handle // an argument of the boundary's functions; see copier.number
@@ -65,7 +66,13 @@ func (e *Engine) newInstance(limit uint64) (in *instance, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("instantiate the guest: %s", firstLine(err)), in.mem.release())
 	}
+	in.left = in.mod.ExportedGlobal(meter.FuelGlobal)
 	return in, nil
+}
+
+// fuel is how much fuel the instance has used.
+func (in *instance) fuel() int64 {
+	return int64(in.ticks+1)*quantum - int64(int32(in.left.Get()))
 }
 
 // close ends the instance. No frame of it may be on any stack.
@@ -98,7 +105,21 @@ func (in *instance) call(x export, args ...uint64) uint64 {
 		in.dead = trapOf(err)
 		return 0
 	}
-	return s[0]
+	if x == xGetFloat {
+		return s[0]
+	}
+	return uint64(uint32(s[0])) // wazero leaves the other half of an i32 as it was
+}
+
+// shallow is how much fuel an evaluation uses at most when it cannot have recursed deeply.
+const shallow = 2000
+
+// trim gives back what an evaluation may have taken of the host's memory. The stack of a function of wazero grows with the recursion of the guest, to some
+// megabytes, and stays with the function; so after more than a little work the functions are made anew when they are needed.
+func (in *instance) trim(fuel int64) {
+	if fuel > shallow {
+		in.fns = [maxDepth][exportCount]api.Function{}
+	}
 }
 
 // trap is a fault inside the guest.
@@ -165,7 +186,6 @@ func (in *instance) tick(s []uint64) {
 // outOfMemory is called when the guest asks for more memory than it may have. While it runs it is stopped then and there: what it does
 // when it is told that there is none is its own, and a program could catch it.
 func (in *instance) outOfMemory() {
-	in.memoryUp = true
 	if in.locating > 0 || in.mod == nil {
 		return
 	}
@@ -315,7 +335,25 @@ func (in *instance) unwrap(r handle) (handle, bool) {
 		return r, false
 	}
 	in.free(r)
-	return handle(in.call(xGetException)), true
+	return in.thrownNow()
+}
+
+// thrownNow takes what was thrown.
+func (in *instance) thrownNow() (handle, bool) {
+	e := handle(in.call(xGetException))
+	if in.call(xIsUncatchable, uint64(e)) != 0 {
+		in.memoryRefused(e)
+	}
+	return e, true
+}
+
+// memoryRefused stops a guest whose engine threw what no program can catch: it was asked for more memory than there can be.
+func (in *instance) memoryRefused(e handle) {
+	if in.realm.ev != nil && in.dead == nil {
+		in.realm.ev.Stop(compartment.KindMemory)
+		in.realm.stopStack = in.stackText(e)
+	}
+	in.stop()
 }
 
 // text reads a string or a BigInt.
@@ -326,10 +364,7 @@ func (in *instance) text(h handle) string {
 	out := in.fixed.scratch + scratchOut
 	p := uint32(in.call(xGetString, uint64(h), uint64(out)))
 	if p == 0 {
-		if in.dead == nil {
-			in.free(handle(in.call(xGetException)))
-			in.outOfRoom()
-		}
+		in.outOfRoom()
 		return ""
 	}
 	b, ok := in.at(p, in.word(out))

@@ -34,6 +34,7 @@ const (
 	xRunJob
 	xIsException
 	xGetException
+	xIsUncatchable
 	xThrow
 	xFreeValue
 	xDupValue
@@ -86,6 +87,7 @@ var exports = [exportCount]exportRow{
 	xRunJob:              {"qjs_execute_pending_job", ">i", "runs one job: 1 done, 0 there was none, below 0 it threw"},
 	xIsException:         {"qjs_is_exception", "i>i", "whether a handle stands for something thrown"},
 	xGetException:        {"qjs_get_exception", ">i", "takes what was thrown"},
+	xIsUncatchable:       {"qjs_is_uncatchable_error", "i>i", "whether something thrown passes all handlers: the engine has no memory, or a text is longer than any may be"},
 	xThrow:               {"qjs_throw", "i>i", "throws; for a host function that then returns 0"},
 	xFreeValue:           {"qjs_free_value", "i>", "gives a handle back"},
 	xDupValue:            {"qjs_dup_value", "i>i", "another handle for the same value"},

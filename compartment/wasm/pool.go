@@ -1,7 +1,5 @@
 package wasm
 
-import "sallyport/compartment"
-
 // maxIdle is how many instances are kept for the next compartments. One costs the pages of the image it touches next and about 200 KB of Go's heap.
 const maxIdle = 8
 
@@ -22,7 +20,7 @@ func (e *Engine) takeIdle(limit uint64) (*instance, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, &compartment.Error{Code: compartment.CodeClosed, Reason: "the engine was closed"}
+		return nil, errEngineClosed
 	}
 	for i, in := range e.idle {
 		if in.limit == limit {

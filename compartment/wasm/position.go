@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"sallyport/compartment"
 )
@@ -83,27 +84,44 @@ func parseFrame(line, source string) (compartment.Frame, bool) {
 	return compartment.Frame{Function: name, Line: l, Column: c}, ok
 }
 
-// place turns a place as the engine counts it (lines by line feeds, columns by bytes) into one as the language does (four kinds of line ends, columns by
-// UTF-16 units).
+// place turns a place as the engine counts it (columns by bytes) into one as the language does (columns by UTF-16 units).
+//
+// The engine counts U+2028 and U+2029 as line ends in code and not in comments. Which it was cannot be told from a place, so where there is such a line
+// after all, that is the one.
 func place(source string, line, column int) (int, int, bool) {
-	if line < 1 || column < 1 {
+	start, ok := lineStart(source, line, lineEnds)
+	if !ok {
+		start, ok = lineStart(source, line, "\n\r")
+	}
+	if !ok || column < 1 {
 		return 0, 0, false
 	}
-	start := 0
-	for n := 1; n < line; n++ {
-		i := strings.IndexByte(source[start:], '\n')
-		if i < 0 {
-			return 0, 0, false
-		}
-		start += i + 1
+	at := min(start+column-1, len(source))
+	for at < len(source) && (source[at] == ' ' || source[at] == '\t') { // the engine points before what it means
+		at++
 	}
-	before := source[:min(start+column-1, len(source))]
-	line = 1 + countLineEnds(before)
+	before := source[:at]
 	last := before[lastLineStart(before):]
-	return line, len(utf16.Encode([]rune(last))) + 1, true
+	return 1 + countLineEnds(before), len(utf16.Encode([]rune(last))) + 1, true
 }
 
-// lineEnds are the line ends of the language; a carriage return and a line feed are one.
+// lineStart is where the line with that number begins. A carriage return and a line feed are one line end.
+func lineStart(source string, line int, ends string) (int, bool) {
+	start := 0
+	for n := 1; n < line; n++ {
+		i := strings.IndexAny(source[start:], ends)
+		if i < 0 {
+			return 0, false
+		}
+		_, size := utf8.DecodeRuneInString(source[start+i:])
+		if start += i + size; source[start-1] == '\r' && strings.HasPrefix(source[start:], "\n") {
+			start++
+		}
+	}
+	return start, line > 0
+}
+
+// lineEnds are the line ends of the language.
 const lineEnds = "\n\r\u2028\u2029"
 
 // countLineEnds counts the line ends in s.

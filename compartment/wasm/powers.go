@@ -209,7 +209,7 @@ const maxUnhandled = 1000
 
 // rejection counts rejected promises that nobody looks at.
 func (in *instance) rejection(s []uint64) {
-	promise, reason, handled := handle(s[0]), handle(s[1]), s[2] != 0
+	promise, reason, handled := handle(s[0]), handle(s[1]), uint32(s[2]) != 0
 	in.free(reason)
 	p := in.pointer(promise)
 	held := in.realm.unhandled[p]

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"sallyport/compartment"
-	"sallyport/compartment/wasm/internal/meter"
 )
 
 // room is one compartment: an instance and the lock that makes evaluations follow each other.
@@ -69,24 +68,58 @@ func (r *room) Evaluate(ctx context.Context, source string) (compartment.Outcome
 	if err := r.ready(); err != nil {
 		return compartment.Outcome{}, err
 	}
-	in := r.in
 	ev, err := r.begin(ctx, source)
 	if err != nil {
 		return compartment.Outcome{}, err
 	}
-	before := in.fuel()
-	end := in.run(ev, source)
+	returned := false
+	defer func() {
+		if !returned { // a power ended the goroutine
+			r.finish(ev, compartment.Ending{Kind: compartment.KindEnginePanic})
+		}
+	}()
+	end, used := r.run(ev, source)
+	returned = true
+	o := r.finish(ev, end)
+	o.Used.Fuel, o.Used.PeakBytes = used.Fuel, used.PeakBytes
+	return o, nil
+}
+
+// finish ends the evaluation and says what became of the session.
+func (r *room) finish(ev *compartment.Evaluation, end compartment.Ending) compartment.Outcome {
 	ev.Quiesce()
-	in.stopping.Store(false) // a late interrupt must not hit the next evaluation
 	r.state.Lock()
 	r.running = nil
 	r.state.Unlock()
-	fuel, peak := in.fuel()-before, int64(len(in.mem.bytes()))
-	end.Session = r.conclude(end)
-	o := ev.Finish(end)
-	o.Used.Fuel = &compartment.Gauge{Used: fuel}
-	o.Used.PeakBytes = &compartment.Gauge{Used: peak, Limit: int64(r.limit)}
-	return o, nil
+	if r.in == nil {
+		end.Session = compartment.SessionRolledBack
+	} else {
+		r.in.stopping.Store(false) // a late interrupt must not hit the next evaluation
+		end.Session, r.used = compartment.SessionKept, true
+	}
+	return ev.Finish(end)
+}
+
+// run runs the source on the instance. An instance that did not come to rest is closed: a stop leaves the realm wherever it was, with promises that nobody
+// will settle. So it is when run does not return, because a power ended the goroutine.
+func (r *room) run(ev *compartment.Evaluation, source string) (end compartment.Ending, used compartment.Used) {
+	in := r.in
+	r.in = nil
+	defer func() {
+		if r.in == nil {
+			_ = in.close() // its memory is gone either way
+		}
+	}()
+	before := in.fuel()
+	end = in.run(ev, source)
+	fuel := in.fuel() - before
+	used.Fuel = &compartment.Gauge{Used: fuel}
+	used.PeakBytes = &compartment.Gauge{Used: int64(len(in.mem.bytes())), Limit: int64(r.limit)}
+	if st := end.Kind.Status(); in.dead == nil && st != compartment.StatusStopped && st != compartment.StatusEngineLost {
+		in.trim(fuel)
+		r.in = in
+	}
+	return end, used
 }
 
 // ready makes sure that there is an instance, and a way back from what it is about to do.
@@ -109,19 +142,6 @@ func (r *room) ready() (err error) {
 
 var errRoomClosed = &compartment.Error{Code: compartment.CodeClosed, Reason: "the compartment was closed"}
 
-// conclude says what became of the session, and ends an instance that cannot go on.
-func (r *room) conclude(end compartment.Ending) string {
-	st := end.Kind.Status()
-	if r.in.dead == nil && st != compartment.StatusStopped && st != compartment.StatusEngineLost {
-		r.used = true
-		return compartment.SessionKept
-	}
-	// A stop leaves the realm wherever it was, with promises that nobody will settle. It is not used again.
-	_ = r.in.close() // its memory is gone either way
-	r.in = nil
-	return compartment.SessionRolledBack
-}
-
 // begin starts the clock, unless the compartment was closed.
 func (r *room) begin(ctx context.Context, source string) (*compartment.Evaluation, error) {
 	r.state.Lock()
@@ -141,12 +161,6 @@ func (r *room) isClosed() bool {
 	return r.closed
 }
 
-// fuel is how much fuel the instance has used.
-func (in *instance) fuel() int64 {
-	left := int32(in.mod.ExportedGlobal(meter.FuelGlobal).Get())
-	return int64(in.ticks+1)*quantum - int64(left)
-}
-
 // Close stops the evaluation that runs and waits for it.
 func (r *room) Close() error {
 	r.state.Lock()
@@ -157,11 +171,11 @@ func (r *room) Close() error {
 	r.state.Unlock()
 	r.mu.Lock() // the evaluation has come to its end when this is had
 	defer r.mu.Unlock()
-	var err error
-	if r.in != nil {
-		err = r.engine.giveBack(r.in)
-		r.in = nil
+	r.engine.delist(r)
+	in := r.in
+	r.in, r.saved = nil, nil
+	if in == nil {
+		return nil
 	}
-	r.saved = nil
-	return err
+	return r.engine.giveBack(in)
 }

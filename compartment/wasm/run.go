@@ -11,8 +11,7 @@ import (
 func (in *instance) run(ev *compartment.Evaluation, source string) compartment.Ending {
 	in.realm.ev = ev
 	in.realm.stopStack = ""
-	in.memoryUp = false
-	end := in.evaluate(source)
+	end := in.guarded(source)
 	end.Unhandled = len(in.realm.unhandled)
 	if in.dead != nil {
 		end = in.ended(source)
@@ -22,6 +21,16 @@ func (in *instance) run(ev *compartment.Evaluation, source string) compartment.E
 	}
 	in.realm.ev, in.realm.promises, in.realm.unhandled = nil, nil, nil
 	return end
+}
+
+// guarded is evaluate, with a panic of ours as the end of the instance and of nothing else.
+func (in *instance) guarded(source string) compartment.Ending {
+	defer func() {
+		if p := recover(); p != nil {
+			in.dead = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return in.evaluate(source)
 }
 
 // evaluate is run on an instance that lives. When it returns with a dead one, the ending does not count.
@@ -69,7 +78,8 @@ func (in *instance) drain() (compartment.Ending, bool) {
 			return compartment.Ending{}, in.dead != nil
 		case 1:
 		default:
-			in.free(handle(in.call(xGetException)))
+			e, _ := in.thrownNow()
+			in.free(e)
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"sallyport/compartment/wasm/internal/meter"
-
 	"github.com/tetratelabs/wazero/api"
 )
 
@@ -64,7 +62,7 @@ func (in *instance) become(b *base) error {
 		return err
 	}
 	in.setGlobals(b.globals)
-	in.mod.ExportedGlobal(meter.FuelGlobal).(api.MutableGlobal).Set(quantum)
+	in.left.(api.MutableGlobal).Set(quantum)
 	in.fixed = b.fixed
 	return nil
 }

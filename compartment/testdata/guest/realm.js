@@ -123,3 +123,7 @@ Promise.resolve().then(() => { throw new Error('late') }); 5
 //// a rejection nobody looks at
 // want: ok 5
 Promise.reject(new Error('lost')); 5
+
+//// a frozen pattern stays what it is
+// want: ok "a"
+const r = Object.freeze(/a/); try { r.compile('b') } catch (e) {} r.source

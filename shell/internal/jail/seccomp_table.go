@@ -45,9 +45,6 @@ const (
 	openCreates = 0x40 | 0x400000
 )
 
-// Values of setpriority's first argument.
-const prioPROCESS, prioPGRP, prioUSER = 0, 1, 2
-
 // Socket families, types and protocols that the table names.
 const (
 	afUNIX, afINET, afINET6, afNETLINK = 1, 2, 10, 16
@@ -103,9 +100,6 @@ var Table = []Row{
 
 	{"prlimit64", []Test{{Op: "not", Arg: 0, Values: []uint32{0}}, {Op: "set", Arg: 2}}, errPERM,
 		"the first process has the same user: with its limits lowered it could neither watch nor report"},
-	{"setpriority", []Test{{Op: "in", Arg: 0, Values: []uint32{prioPROCESS, prioPGRP}}, {Op: "in", Arg: 1, Values: []uint32{1}}}, errPERM,
-		"the first process must get the processor to watch and to report"},
-	{"setpriority", []Test{{Op: "in", Arg: 0, Values: []uint32{prioUSER}}}, errPERM, "the same, by naming all processes of the user"},
 
 	{"bpf", nil, errPERM, "loads programs into the kernel"},
 	{"perf_event_open", nil, errPERM, "watches the kernel and other processes"},

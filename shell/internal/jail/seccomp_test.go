@@ -303,9 +303,6 @@ var expectations = []expectation{
 	{"prlimit64", []uint64{5, 0, 1}, eperm},               // another thread of the first process
 	{"prlimit64", []uint64{1<<32 | 1, 0, 1}, eperm},
 	{"prlimit64", []uint64{1 << 32, 0, 1}, allowed}, // the kernel reads 0
-	{"setpriority", []uint64{0, 0, 19}, allowed},
-	{"setpriority", []uint64{0, 1, 19}, eperm},
-	{"setpriority", []uint64{2, 0, 19}, eperm},
 	{"chmod", []uint64{1, 0o755}, allowed},
 	{"chmod", []uint64{1, 0o4755}, eperm},
 	{"fchmod", []uint64{1, 0o2755}, eperm},

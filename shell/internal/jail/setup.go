@@ -15,8 +15,7 @@ import (
 // the new process between fork and exec. There the Go runtime does not run: no goroutine, no allocation, no growing of
 // the stack. So everything is decided and laid out in memory beforehand, and what remains is a loop.
 //
-// A Setup is made once for a sandbox and run for every jail. It is not changed by running: a new process has its own
-// copy of the memory.
+// A Setup is made once for a sandbox and run for every jail, one at a time.
 type Setup struct {
 	calls []call
 	notes []note // what each call is for, in the same order

@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -47,18 +48,27 @@ var deviceLinks = []Point{
 	{Rel: []byte("ptmx"), Link: []byte("pts/ptmx")},
 }
 
+// hostNodes are those that the host has: a container's /dev may lack some. This runs on the host.
+func hostNodes() []string {
+	return slices.DeleteFunc(slices.Clone(deviceNodes), func(n string) bool {
+		var st unix.Stat_t
+		return unix.Lstat("/dev/"+n, &st) == unix.ENOENT
+	})
+}
+
 // mountDev mounts the private /dev. It holds no disk, no memory and no terminal of the host.
 func (m *mounter) mountDev(op *Op) {
 	const quiet = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
 	fs := m.newTmpfs("0755", 1<<20, quiet)
 	points := append([]Point{{Rel: []byte("pts"), Dir: true}, {Rel: []byte("shm"), Dir: true}}, deviceLinks...)
-	for _, n := range deviceNodes {
+	nodes := hostNodes()
+	for _, n := range nodes {
 		points = append(points, Point{Rel: []byte(n)})
 	}
 	m.makePoints(fs, append(points, op.Points...))
 	path := string(op.Path)
 	m.attach(fs, m.root, path)
-	for _, n := range deviceNodes {
+	for _, n := range nodes {
 		m.bind(m.host, joinPath(path, n), quiet)
 	}
 	// Pseudo-terminals of its own: a command can make some and sees none of the host's.

@@ -167,7 +167,8 @@ func lookPath(name, dir string, env []string) (string, error) {
 		if err == nil {
 			return candidate, nil
 		}
-		if f := err.(*Failure); f.Errno == unix.EACCES && f.Syscall == "execve" {
+		var st unix.Stat_t
+		if err.(*Failure).Errno == unix.EACCES && unix.Stat(full, &st) == nil {
 			result = err // it is there; a directory that cannot be searched tells nothing
 		}
 	}
@@ -177,7 +178,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 func executable(name string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(name, &st); err != nil {
-		return commandFailure("stat", err, "execute "+name)
+		return commandFailure("execve", err, "execute "+name)
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return commandFailure("execve", unix.EACCES, "execute "+name+", which is a directory")
