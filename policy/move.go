@@ -20,7 +20,7 @@ func (r *Rules) Move(from, to string) Decision {
 		if d := r.Write(p); !d.Allowed {
 			return d
 		}
-		if d := r.carries(p); !d.Allowed {
+		if d := r.carries(p, from == ""); !d.Allowed {
 			return d
 		}
 	}
@@ -41,15 +41,16 @@ func (r *Rules) Move(from, to string) Decision {
 	return Decision{Axis: AxisWrite, Path: to}.allow(Rule{List: ListDefault, Index: -1, Why: "its contents are judged alike there"})
 }
 
-// carries refuses a place that leads to a mandatory name or to a denied path.
-func (r *Rules) carries(path string) Decision {
+// carries refuses a place that leads to a mandatory name or to a denied path. Below .git/modules and .git/worktrees a
+// link may be made all the same: git makes one to see whether it can, and none takes the place of what is there.
+func (r *Rules) carries(path string, link bool) Decision {
 	d := Decision{Axis: AxisWrite, Path: path}
 	if r.policy.Filesystem.Disabled {
 		return d.allow(disabledRule())
 	}
 	key := r.key(path)
 	_, private := r.privateAt(key)
-	if m, ok := r.MandatoryComponent(path); ok && !private {
+	if m, ok := r.component(path, !link); ok && !private {
 		return d.deny(Rule{List: ListMandatory, Entry: m.Name, Index: -1, Why: m.Why},
 			"which leads to the mandatory name "+m.Name+", and a directory or link there could not be judged: "+m.Why, m.remedy())
 	}

@@ -37,21 +37,6 @@ func (b *Broker) move(from, to string) policy.Decision {
 	return b.Rules.Move(from, to)
 }
 
-// comesTo decides about a file that gets a name. Nothing at all may be moved to where a mandatory name begins: what it
-// is could be exchanged between the look and the move.
-func (b *Broker) comesTo(path string) policy.Decision {
-	if d := b.write(path); !d.Allowed {
-		return d
-	}
-	if _, private := b.Rules.PrivateAt(path); private {
-		return policy.Decision{Allowed: true}
-	}
-	if _, ok := b.Rules.MandatoryComponent(path); ok {
-		return b.Rules.Move("", path)
-	}
-	return policy.Decision{Allowed: true}
-}
-
 // guarded says whether a path is protected for a reason that the rules do not know.
 func (b *Broker) guarded(path string, decide judge) (policy.Decision, bool) {
 	if d, ok := b.gitInside(path, decide); ok {

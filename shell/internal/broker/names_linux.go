@@ -125,7 +125,7 @@ func (t *task) denyLink(fd int, p *place) (answer, bool) {
 			return t.refused("write", d, fd), true
 		}
 	}
-	d := t.comesTo(p.path)
+	d := t.write(p.path)
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
 		d = t.move("", p.path)
 	}
@@ -220,7 +220,28 @@ func (t *task) renameTo(fromFD int32, fromArg int, toFD int32, toArg int, flags 
 			return a
 		}
 	}
-	return result(unix.Renameat2(from.dir, from.name, to.dir, to.name, flags))
+	err := unix.Renameat2(from.dir, from.name, to.dir, to.name, flags)
+	if err == nil && !from.special && !to.special && flags&unix.RENAME_EXCHANGE == 0 {
+		return t.confirm(&from, &to)
+	}
+	return result(err)
+}
+
+// confirm looks at what was moved to where a mandatory name begins. A program outside of this jail could have exchanged
+// it since it was judged; then it is moved back.
+func (t *task) confirm(from, to *place) answer {
+	if _, ok := t.Rules.MandatoryComponent(to.path); !ok {
+		return answer{}
+	}
+	st, errno := statName(to)
+	if kind := st.Mode & unix.S_IFMT; errno != 0 || kind != unix.S_IFDIR && kind != unix.S_IFLNK {
+		return answer{}
+	}
+	if t.move(from.path, to.path).Allowed {
+		return answer{}
+	}
+	_ = unix.Renameat2(to.dir, to.base, from.dir, from.base, unix.RENAME_NOREPLACE) // whoever exchanged it may be faster
+	return failed(unix.EACCES)
 }
 
 // denyRename judges both names, and what is moved. Whether it is a directory stays so while moves is locked: every call
@@ -253,7 +274,7 @@ func (t *task) departs(from, to *place, st *unix.Stat_t) policy.Decision {
 	if d := t.write(from.path); !d.Allowed {
 		return d
 	}
-	return t.comesTo(to.path)
+	return t.write(to.path)
 }
 
 func (t *task) refuseRename(from, to *place, d policy.Decision, flags uint) answer {
