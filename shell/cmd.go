@@ -121,6 +121,7 @@ func (c *Cmd) launch() error {
 	if err != nil {
 		return err
 	}
+	j.told = c.told
 	if err := j.run(c.ctx, spec, c.stdio.child); err != nil {
 		j.discard()
 		c.box.give(j)
@@ -132,7 +133,7 @@ func (c *Cmd) launch() error {
 	stop := context.AfterFunc(c.ctx, j.kill)
 	go func() { // not in Wait: a sandbox can be closed although nobody waits for its commands
 		defer close(c.ended)
-		c.done, c.jailErr = j.wait(c.told)
+		c.done, c.jailErr = j.wait()
 		stop()
 		c.box.give(j)
 	}()

@@ -28,7 +28,8 @@ type jailProcess struct {
 	report  Report
 	cgroup  *cgroup // of its command, when limits need one
 
-	numbers map[int]int // number of a record → its place in records, from 1
+	numbers map[int]int     // number of a record → its place in records, from 1
+	told    func(Violation) // takes each record as it comes
 
 	gone atomic.Bool // the socket is closed, or about to be
 
@@ -194,8 +195,18 @@ func (j *jailProcess) send(m jail.Message, rights []byte) error {
 	return nil
 }
 
-// receive waits for one message. When the first process is gone instead, the error says what it left behind.
+// receive waits for one message, and keeps the records that come before it. When the first process is gone instead, the error says what it left behind.
 func (j *jailProcess) receive() (jail.Message, error) {
+	for {
+		m, err := j.receiveAny()
+		if err != nil || m.Denied == nil {
+			return m, err
+		}
+		j.record(m.Denied)
+	}
+}
+
+func (j *jailProcess) receiveAny() (jail.Message, error) {
 	var m jail.Message
 	buf := make([]byte, 64<<10)
 	n, err := j.sock.Read(buf)
@@ -228,13 +239,9 @@ func (j *jailProcess) lastWords() error {
 	return errors.New(text)
 }
 
-// wait waits until the command has ended and nothing of the jail is left. Records come first, each handed to told.
-func (j *jailProcess) wait(told func(Violation)) (Completion, error) {
+// wait waits until the command has ended and nothing of the jail is left.
+func (j *jailProcess) wait() (Completion, error) {
 	m, err := j.receive()
-	for err == nil && m.Denied != nil {
-		j.record(m.Denied, told)
-		m, err = j.receive()
-	}
 	state, waitErr := j.process.Wait()
 	defer j.release()
 	if err != nil || m.Exited == nil {
@@ -262,7 +269,7 @@ func (j *jailProcess) wait(told func(Violation)) (Completion, error) {
 }
 
 // record keeps one record, or the final count of one that is known.
-func (j *jailProcess) record(d *jail.Denied, told func(Violation)) {
+func (j *jailProcess) record(d *jail.Denied) {
 	v := violation(d)
 	if known := j.numbers[d.Number]; known > 0 {
 		j.records[known-1].Count = v.Count
@@ -270,7 +277,7 @@ func (j *jailProcess) record(d *jail.Denied, told func(Violation)) {
 		j.records = append(j.records, v)
 		j.numbers[d.Number] = len(j.records)
 	}
-	told(v)
+	j.told(v)
 }
 
 func violation(d *jail.Denied) Violation {

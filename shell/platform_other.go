@@ -37,6 +37,7 @@ type (
 		breaches map[string]int
 		killed   bool
 		records  []Violation
+		told     func(Violation)
 	}
 	commandSpec struct {
 		name, dir string
@@ -55,7 +56,7 @@ func (*jailPlan) close()                                       {}
 func (*jailProcess) run(context.Context, commandSpec, []*os.File) error {
 	return supported()
 }
-func (*jailProcess) wait(func(Violation)) (Completion, error) { return Completion{}, supported() }
-func (*jailProcess) signal(os.Signal) error                   { return supported() }
-func (*jailProcess) kill()                                    {}
-func (*jailProcess) discard()                                 {}
+func (*jailProcess) wait() (Completion, error) { return Completion{}, supported() }
+func (*jailProcess) signal(os.Signal) error    { return supported() }
+func (*jailProcess) kill()                     {}
+func (*jailProcess) discard()                  {}

@@ -7,55 +7,64 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// found is a file that a call is about: open, and its real path.
+type found struct {
+	fd   int
+	path string
+}
+
 // objectAt reads a path from an argument and opens what it leads to. With empty, an empty path means the descriptor.
-func (t *task) objectAt(dirfd int32, arg int, follow, empty bool) (int, unix.Errno) {
+func (t *task) objectAt(dirfd int32, arg int, follow, empty bool) (found, unix.Errno) {
 	path := ""
 	if !empty || t.args[arg] != 0 { // calls that take an empty path take a null pointer for one
 		var errno unix.Errno
 		if path, errno = t.path(arg, empty); errno != 0 {
-			return -1, errno
+			return found{}, errno
 		}
 	}
 	start, errno := t.base(dirfd, path)
-	if errno != 0 || path == "" {
-		return start, errno
+	if errno != 0 {
+		return found{}, errno
+	}
+	if path == "" {
+		return t.name(start)
 	}
 	return t.object(start, path, follow, 0)
 }
 
-// openFile opens what a descriptor of the caller leads to, for a call that takes no O_PATH descriptor.
-func (t *task) openFile(fd int32) (int, unix.Errno) {
-	if access, errno := t.access(fd); errno != 0 || access == 0 {
-		return -1, unix.EBADF
+// name finds the path of an open file.
+func (t *task) name(fd int) (found, unix.Errno) {
+	path, errno := t.realPath(fd)
+	return found{fd, path}, errno
+}
+
+// openFile takes a descriptor of the caller, for a call that takes no O_PATH descriptor.
+func (t *task) openFile(fd int32) (found, unix.Errno) {
+	got, errno := t.descriptor(fd)
+	if errno != 0 {
+		return found{}, errno
 	}
-	return t.descriptor(fd)
+	if flags, err := unix.FcntlInt(uintptr(got), unix.F_GETFL, 0); err != nil || flags&unix.O_PATH != 0 {
+		return found{}, unix.EBADF
+	}
+	return t.name(got)
 }
 
 // change judges a file that was found, and changes something about it.
-func (t *task) change(fd int, errno unix.Errno, do func(fd int, path string) error) answer {
+func (t *task) change(f found, errno unix.Errno, do func(fd int, path string) error) answer {
 	if errno != 0 {
 		return failed(errno)
 	}
-	path, errno := t.realPath(fd)
-	var st unix.Stat_t
-	if errno == 0 {
-		errno = errnoOf(unix.Fstat(fd, &st))
+	if d := t.write(f.path); !d.Allowed && !t.ownObject(f) {
+		return t.refused("write", d, f.fd)
 	}
-	if errno != 0 {
-		return failed(errno)
-	}
-	if !t.ownObject(path, &st) {
-		if d := t.write(path); !d.Allowed {
-			return t.refused("write", d, fd)
-		}
-	}
-	return result(do(fd, selfPath(fd)))
+	return result(do(f.fd, selfPath(f.fd)))
 }
 
 func (t *task) truncate() answer {
-	fd, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
+	f, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
 	size := int64(t.args[1])
-	return t.change(fd, errno, func(_ int, path string) error {
+	return t.change(f, errno, func(_ int, path string) error {
 		// The limit on the size of a file is the caller's own.
 		var limit unix.Rlimit
 		if err := unix.Prlimit(t.tid, unix.RLIMIT_FSIZE, nil, &limit); err != nil {
@@ -78,13 +87,13 @@ func (t *task) threadGroup() int {
 }
 
 func (t *task) chmod() answer {
-	fd, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
-	return t.setMode(fd, errno, t.args[1])
+	f, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
+	return t.setMode(f, errno, t.args[1])
 }
 
 func (t *task) fchmodat() answer {
-	fd, errno := t.objectAt(int32(t.args[0]), 1, true, false)
-	return t.setMode(fd, errno, t.args[2])
+	f, errno := t.objectAt(int32(t.args[0]), 1, true, false)
+	return t.setMode(f, errno, t.args[2])
 }
 
 func (t *task) fchmodat2() answer {
@@ -92,21 +101,28 @@ func (t *task) fchmodat2() answer {
 	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
 		return failed(unix.EINVAL)
 	}
-	fd, errno := t.objectAt(int32(t.args[0]), 1, flags&unix.AT_SYMLINK_NOFOLLOW == 0, flags&unix.AT_EMPTY_PATH != 0)
-	return t.setMode(fd, errno, t.args[2])
+	f, errno := t.objectAt(int32(t.args[0]), 1, flags&unix.AT_SYMLINK_NOFOLLOW == 0, flags&unix.AT_EMPTY_PATH != 0)
+	return t.setMode(f, errno, t.args[2])
 }
 
 func (t *task) fchmod() answer {
-	fd, errno := t.openFile(int32(t.args[0]))
-	return t.setMode(fd, errno, t.args[1])
+	f, errno := t.openFile(int32(t.args[0]))
+	return t.setMode(f, errno, t.args[1])
 }
 
-func (t *task) setMode(fd int, errno unix.Errno, mode uint64) answer {
-	return t.change(fd, errno, func(fd int, path string) error {
+func (t *task) setMode(f found, errno unix.Errno, mode uint64) answer {
+	return t.change(f, errno, func(fd int, path string) error {
 		if isLink(fd) {
 			return unix.EOPNOTSUPP
 		}
-		return unix.Fchmodat(unix.AT_FDCWD, path, uint32(mode), 0)
+		_, _, errno := unix.Syscall6(unix.SYS_FCHMODAT2, uintptr(fd), uintptr(unsafe.Pointer(&empty)), uintptr(uint32(mode)), unix.AT_EMPTY_PATH, 0, 0)
+		switch errno {
+		case 0:
+			return nil
+		case unix.ENOSYS: // before Linux 6.6
+			return unix.Fchmodat(unix.AT_FDCWD, path, uint32(mode), 0)
+		}
+		return errno
 	})
 }
 
@@ -116,13 +132,13 @@ func isLink(fd int) bool {
 }
 
 func (t *task) chown() answer {
-	fd, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
-	return t.setOwner(fd, errno, t.args[1], t.args[2])
+	f, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
+	return t.setOwner(f, errno, t.args[1], t.args[2])
 }
 
 func (t *task) lchown() answer {
-	fd, errno := t.objectAt(unix.AT_FDCWD, 0, false, false)
-	return t.setOwner(fd, errno, t.args[1], t.args[2])
+	f, errno := t.objectAt(unix.AT_FDCWD, 0, false, false)
+	return t.setOwner(f, errno, t.args[1], t.args[2])
 }
 
 func (t *task) fchownat() answer {
@@ -130,17 +146,17 @@ func (t *task) fchownat() answer {
 	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
 		return failed(unix.EINVAL)
 	}
-	fd, errno := t.objectAt(int32(t.args[0]), 1, flags&unix.AT_SYMLINK_NOFOLLOW == 0, flags&unix.AT_EMPTY_PATH != 0)
-	return t.setOwner(fd, errno, t.args[2], t.args[3])
+	f, errno := t.objectAt(int32(t.args[0]), 1, flags&unix.AT_SYMLINK_NOFOLLOW == 0, flags&unix.AT_EMPTY_PATH != 0)
+	return t.setOwner(f, errno, t.args[2], t.args[3])
 }
 
 func (t *task) fchown() answer {
-	fd, errno := t.openFile(int32(t.args[0]))
-	return t.setOwner(fd, errno, t.args[1], t.args[2])
+	f, errno := t.openFile(int32(t.args[0]))
+	return t.setOwner(f, errno, t.args[1], t.args[2])
 }
 
-func (t *task) setOwner(fd int, errno unix.Errno, uid, gid uint64) answer {
-	return t.change(fd, errno, func(fd int, _ string) error {
+func (t *task) setOwner(f found, errno unix.Errno, uid, gid uint64) answer {
+	return t.change(f, errno, func(fd int, _ string) error {
 		return unix.Fchownat(fd, "", int(int32(uid)), int(int32(gid)), unix.AT_EMPTY_PATH)
 	})
 }
@@ -156,8 +172,8 @@ func (t *task) utimensat() answer {
 		if flags != 0 {
 			return failed(unix.EINVAL)
 		}
-		fd, errno := t.openFile(int32(t.args[0]))
-		return t.setTimes(fd, errno, times)
+		f, errno := t.openFile(int32(t.args[0]))
+		return t.setTimes(f, errno, times)
 	}
 	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
 		return failed(unix.EINVAL)
@@ -165,8 +181,8 @@ func (t *task) utimensat() answer {
 	if t.args[1] == 0 {
 		return failed(unix.EFAULT)
 	}
-	fd, errno := t.objectAt(int32(t.args[0]), 1, flags&unix.AT_SYMLINK_NOFOLLOW == 0, flags&unix.AT_EMPTY_PATH != 0)
-	return t.setTimes(fd, errno, times)
+	f, errno := t.objectAt(int32(t.args[0]), 1, flags&unix.AT_SYMLINK_NOFOLLOW == 0, flags&unix.AT_EMPTY_PATH != 0)
+	return t.setTimes(f, errno, times)
 }
 
 // futimesat has microseconds, and a null path for the descriptor itself.
@@ -176,11 +192,11 @@ func (t *task) futimesat() answer {
 		return failed(errno)
 	}
 	if t.args[1] == 0 {
-		fd, errno := t.openFile(int32(t.args[0]))
-		return t.setTimes(fd, errno, times)
+		f, errno := t.openFile(int32(t.args[0]))
+		return t.setTimes(f, errno, times)
 	}
-	fd, errno := t.objectAt(int32(t.args[0]), 1, true, false)
-	return t.setTimes(fd, errno, times)
+	f, errno := t.objectAt(int32(t.args[0]), 1, true, false)
+	return t.setTimes(f, errno, times)
 }
 
 func (t *task) utimes() answer {
@@ -188,8 +204,8 @@ func (t *task) utimes() answer {
 	if errno != 0 {
 		return failed(errno)
 	}
-	fd, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
-	return t.setTimes(fd, errno, times)
+	f, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
+	return t.setTimes(f, errno, times)
 }
 
 // utime has whole seconds.
@@ -205,8 +221,8 @@ func (t *task) utime() answer {
 			{Sec: int64(binary.NativeEndian.Uint64(raw[8:]))},
 		}
 	}
-	fd, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
-	return t.setTimes(fd, errno, times)
+	f, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
+	return t.setTimes(f, errno, times)
 }
 
 // times copies two times, whose small part counts so many nanoseconds; nil means now.
@@ -230,8 +246,8 @@ func (t *task) times(addr uint64, unit int64) (*[2]unix.Timespec, unix.Errno) {
 	return &times, 0
 }
 
-func (t *task) setTimes(fd int, errno unix.Errno, times *[2]unix.Timespec) answer {
-	return t.change(fd, errno, func(fd int, _ string) error {
+func (t *task) setTimes(f found, errno unix.Errno, times *[2]unix.Timespec) answer {
+	return t.change(f, errno, func(fd int, _ string) error {
 		_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), uintptr(unsafe.Pointer(&empty)),
 			uintptr(unsafe.Pointer(times)), unix.AT_EMPTY_PATH, 0, 0)
 		if errno != 0 {
@@ -251,18 +267,18 @@ const (
 )
 
 func (t *task) setxattr() answer {
-	fd, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
-	return t.setAttribute(fd, errno, t.args[1], t.args[2], t.args[3], int(int32(t.args[4])))
+	f, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
+	return t.setAttribute(f, errno, t.args[1], t.args[2], t.args[3], int(int32(t.args[4])))
 }
 
 func (t *task) lsetxattr() answer {
-	fd, errno := t.objectAt(unix.AT_FDCWD, 0, false, false)
-	return t.setAttribute(fd, errno, t.args[1], t.args[2], t.args[3], int(int32(t.args[4])))
+	f, errno := t.objectAt(unix.AT_FDCWD, 0, false, false)
+	return t.setAttribute(f, errno, t.args[1], t.args[2], t.args[3], int(int32(t.args[4])))
 }
 
 func (t *task) fsetxattr() answer {
-	fd, errno := t.openFile(int32(t.args[0]))
-	return t.setAttribute(fd, errno, t.args[1], t.args[2], t.args[3], int(int32(t.args[4])))
+	f, errno := t.openFile(int32(t.args[0]))
+	return t.setAttribute(f, errno, t.args[1], t.args[2], t.args[3], int(int32(t.args[4])))
 }
 
 // setxattrat hands its value over in a structure: address, size and flags.
@@ -278,21 +294,21 @@ func (t *task) setxattrat() answer {
 	if errno != 0 {
 		return failed(errno)
 	}
-	fd, errno := t.objectAtFlags()
-	return t.setAttribute(fd, errno, t.args[3], binary.NativeEndian.Uint64(raw),
+	f, errno := t.objectAtFlags()
+	return t.setAttribute(f, errno, t.args[3], binary.NativeEndian.Uint64(raw),
 		uint64(binary.NativeEndian.Uint32(raw[8:])), int(int32(binary.NativeEndian.Uint32(raw[12:]))))
 }
 
 // objectAtFlags is the object of a call with descriptor, path and AT flags first.
-func (t *task) objectAtFlags() (int, unix.Errno) {
+func (t *task) objectAtFlags() (found, unix.Errno) {
 	flags := int(int32(t.args[2]))
 	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
-		return -1, unix.EINVAL
+		return found{}, unix.EINVAL
 	}
 	return t.objectAt(int32(t.args[0]), 1, flags&unix.AT_SYMLINK_NOFOLLOW == 0, flags&unix.AT_EMPTY_PATH != 0)
 }
 
-func (t *task) setAttribute(fd int, errno unix.Errno, nameAt, valueAt, size uint64, flags int) answer {
+func (t *task) setAttribute(f found, errno unix.Errno, nameAt, valueAt, size uint64, flags int) answer {
 	if errno != 0 {
 		return failed(errno)
 	}
@@ -309,7 +325,7 @@ func (t *task) setAttribute(fd int, errno unix.Errno, nameAt, valueAt, size uint
 			return failed(errno)
 		}
 	}
-	return t.change(fd, 0, func(fd int, path string) error {
+	return t.change(f, 0, func(fd int, path string) error {
 		if isLink(fd) {
 			return unix.EPERM // as for every attribute that may be set without capabilities
 		}
@@ -326,26 +342,26 @@ func (t *task) attributeName(addr uint64) (string, unix.Errno) {
 }
 
 func (t *task) removexattr() answer {
-	fd, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
-	return t.removeAttribute(fd, errno, t.args[1])
+	f, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
+	return t.removeAttribute(f, errno, t.args[1])
 }
 
 func (t *task) lremovexattr() answer {
-	fd, errno := t.objectAt(unix.AT_FDCWD, 0, false, false)
-	return t.removeAttribute(fd, errno, t.args[1])
+	f, errno := t.objectAt(unix.AT_FDCWD, 0, false, false)
+	return t.removeAttribute(f, errno, t.args[1])
 }
 
 func (t *task) fremovexattr() answer {
-	fd, errno := t.openFile(int32(t.args[0]))
-	return t.removeAttribute(fd, errno, t.args[1])
+	f, errno := t.openFile(int32(t.args[0]))
+	return t.removeAttribute(f, errno, t.args[1])
 }
 
 func (t *task) removexattrat() answer {
-	fd, errno := t.objectAtFlags()
-	return t.removeAttribute(fd, errno, t.args[3])
+	f, errno := t.objectAtFlags()
+	return t.removeAttribute(f, errno, t.args[3])
 }
 
-func (t *task) removeAttribute(fd int, errno unix.Errno, nameAt uint64) answer {
+func (t *task) removeAttribute(f found, errno unix.Errno, nameAt uint64) answer {
 	if errno != 0 {
 		return failed(errno)
 	}
@@ -353,7 +369,7 @@ func (t *task) removeAttribute(fd int, errno unix.Errno, nameAt uint64) answer {
 	if errno != 0 {
 		return failed(errno)
 	}
-	return t.change(fd, 0, func(fd int, path string) error {
+	return t.change(f, 0, func(fd int, path string) error {
 		if isLink(fd) {
 			return unix.EPERM
 		}
@@ -378,8 +394,8 @@ func (t *task) fileSetattr() answer {
 	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
 		return failed(unix.EINVAL)
 	}
-	fd, errno := t.objectAt(int32(t.args[0]), 1, flags&unix.AT_SYMLINK_NOFOLLOW == 0, flags&unix.AT_EMPTY_PATH != 0)
-	return t.change(fd, errno, func(_ int, path string) error {
+	f, errno := t.objectAt(int32(t.args[0]), 1, flags&unix.AT_SYMLINK_NOFOLLOW == 0, flags&unix.AT_EMPTY_PATH != 0)
+	return t.change(f, errno, func(_ int, path string) error {
 		p, err := unix.BytePtrFromString(path)
 		if err != nil {
 			return err

@@ -65,6 +65,8 @@ type Broker struct {
 	self     int // "/proc/self/fd"
 	pid      int
 	memfdDev uint64
+	// hasThreadHandles says that this kernel gives handles of single threads (Linux 6.9).
+	hasThreadHandles bool
 
 	umask      int         // that every process of the jail begins with
 	umaskMoved atomic.Bool // some process has called umask
@@ -102,6 +104,10 @@ func New(c Config, umask int) (*Broker, error) {
 		return nil, err
 	}
 	b.memfdDev = st.Dev
+	if handle, err := unix.PidfdOpen(c.Main, pidfdThread); err == nil {
+		unix.Close(handle)
+		b.hasThreadHandles = true
+	}
 	// A wake-up on the same CPU is several times faster. Kernels before 6.6 do not have it: slower, not weaker.
 	_, _, _ = syscall.Syscall(unix.SYS_IOCTL, uintptr(c.Listener), ioctlSetFlags, flagSyncWakeUp)
 	return b, nil
@@ -164,6 +170,7 @@ type worker struct {
 func (b *Broker) work() {
 	runtime.LockOSThread() // for good: the thread ends with this function
 	w := &worker{Broker: b, umaskNow: -1}
+	blockSignals()
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		// The umask would be everybody's. Nothing answers then, and every call waits: fail by ending the jail.
 		unix.Exit(1)
@@ -190,6 +197,14 @@ func (b *Broker) work() {
 		}
 		w.answer(n)
 	}
+}
+
+// blockSignals keeps every signal from this thread, above all the one with which the runtime preempts: a descriptor is
+// handed over and the call answered in one ioctl, and when a signal interrupts that one, the kernel (seen on 6.18) takes
+// the descriptor back and leaves the answer, 0.
+func blockSignals() {
+	all := ^uint64(0)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), 0, 8, 0, 0)
 }
 
 // grow adds a thread when the last idle one has something to do.
@@ -229,35 +244,37 @@ func errnoOf(err error) unix.Errno {
 func (w *worker) answer(n *notification) {
 	t := &task{worker: w, id: n.id, tid: int(n.pid), nr: int(n.nr), args: n.args}
 	a := t.handle()
-	w.reply(n.id, a)
+	t.reply(a)
 	t.release()
 }
 
 // reply sends an answer. A caller that is gone meanwhile needs none.
-func (w *worker) reply(id uint64, a answer) {
+func (t *task) reply(a answer) {
 	if a.hand {
-		errno := w.handOver(id, a)
-		if errno == 0 {
+		errno := t.handOver(a)
+		switch errno {
+		case 0:
+			return
+		case unix.EINPROGRESS:
+			// This thread was stopped or frozen in the middle, and the kernel has answered with 0 and no descriptor. A
+			// program that goes on with descriptor 0 in its place does anything.
+			_ = unix.Kill(t.threadGroup(), unix.SIGKILL)
 			return
 		}
 		a = failed(errno) // a full table: EMFILE is the kernel's own answer too
 	}
-	r := response{id: id, value: a.value, errno: -int32(a.errno)}
+	r := response{id: t.id, value: a.value, errno: -int32(a.errno)}
 	if a.goOn {
-		r = response{id: id, flags: flagContinue}
+		r = response{id: t.id, flags: flagContinue}
 	}
-	_, _, _ = syscall.Syscall(unix.SYS_IOCTL, uintptr(w.Listener), ioctlSend, uintptr(unsafe.Pointer(&r)))
+	_, _, _ = syscall.Syscall(unix.SYS_IOCTL, uintptr(t.Listener), ioctlSend, uintptr(unsafe.Pointer(&r)))
 }
 
-func (w *worker) handOver(id uint64, a answer) unix.Errno {
-	h := handOver{id: id, flags: addFDSend, from: uint32(a.fd)}
+func (t *task) handOver(a answer) unix.Errno {
+	h := handOver{id: t.id, flags: addFDSend, from: uint32(a.fd)}
 	if a.cloexec {
 		h.openFlags = unix.O_CLOEXEC
 	}
-	for {
-		_, _, errno := syscall.Syscall(unix.SYS_IOCTL, uintptr(w.Listener), ioctlAddFD, uintptr(unsafe.Pointer(&h)))
-		if errno != unix.EINTR {
-			return errno
-		}
-	}
+	_, _, errno := syscall.Syscall(unix.SYS_IOCTL, uintptr(t.Listener), ioctlAddFD, uintptr(unsafe.Pointer(&h)))
+	return errno
 }

@@ -23,6 +23,7 @@ type task struct {
 	opened int
 	more   []int
 	opaque bool // the caller's memory or descriptors may not be looked at
+	known  bool // that it was the caller that was looked at, so far
 }
 
 // handle judges and makes the call.
@@ -64,13 +65,17 @@ func (t *task) release() {
 // that number with it.
 func (t *task) valid() bool {
 	id := t.id
-	_, _, errno := syscall.Syscall(unix.SYS_IOCTL, uintptr(t.Listener), ioctlValid, uintptr(unsafe.Pointer(&id)))
-	return errno == 0
+	_, _, errno := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(t.Listener), ioctlValid, uintptr(unsafe.Pointer(&id)))
+	t.known = errno == 0
+	return t.known
 }
+
+// validSoFar is valid, without asking again what the last look has left known.
+func (t *task) validSoFar() bool { return t.known || t.valid() }
 
 // read copies the caller's memory. It may read less than asked when what follows is not mapped.
 func (t *task) read(addr uint64, into []byte) (int, unix.Errno) {
-	if !t.valid() {
+	if !t.validSoFar() {
 		return 0, unix.ESRCH
 	}
 	n, errno := t.readMemory(addr, into)
@@ -157,21 +162,41 @@ func (t *task) base(dirfd int32, path string) (int, unix.Errno) {
 	return t.descriptor(dirfd)
 }
 
-// descriptor opens what a descriptor of the caller leads to, without any right to its contents.
+// pidfdThread is PIDFD_THREAD: a handle of one thread. It needs Linux 6.9.
+const pidfdThread = unix.O_EXCL
+
+// descriptor takes a descriptor of the caller: the same open file. It is never handed to anybody.
 func (t *task) descriptor(fd int32) (int, unix.Errno) {
 	if fd < 0 {
 		return -1, unix.EBADF
 	}
-	got, errno := t.openOwn("fd/" + strconv.Itoa(int(fd)))
-	if errno == unix.ENOENT {
-		errno = unix.EBADF
+	id, flags := t.tid, pidfdThread
+	if !t.hasThreadHandles { // every thread of a process has the same descriptors, unless it went out of its way
+		var errno unix.Errno
+		if id, errno = t.process(); errno != 0 {
+			return -1, errno
+		}
+		flags = 0
 	}
-	return got, errno
+	handle, err := unix.PidfdOpen(id, flags)
+	if err != nil {
+		return -1, unix.ESRCH
+	}
+	defer unix.Close(handle)
+	if !t.valid() {
+		return -1, unix.ESRCH
+	}
+	got, err := unix.PidfdGetfd(handle, int(fd), 0)
+	if err != nil {
+		t.opaque = t.opaque || err == unix.EPERM || err == unix.EACCES
+		return -1, errnoOf(err)
+	}
+	return t.keep(got), 0
 }
 
 // openOwn opens an entry of the caller's directory in /proc.
 func (t *task) openOwn(entry string) (int, unix.Errno) {
-	if !t.valid() {
+	if !t.validSoFar() {
 		return -1, unix.ESRCH
 	}
 	fd, err := unix.Openat(t.proc, strconv.Itoa(t.tid)+"/"+entry, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -184,16 +209,6 @@ func (t *task) openOwn(entry string) (int, unix.Errno) {
 		return -1, unix.ESRCH
 	}
 	return fd, 0
-}
-
-// access is the mode bits of a descriptor of the caller: 4 when it can read, 2 when it can write, 0 for O_PATH.
-func (t *task) access(fd int32) (uint32, unix.Errno) {
-	var st unix.Stat_t
-	err := unix.Fstatat(t.proc, strconv.Itoa(t.tid)+"/fd/"+strconv.Itoa(int(fd)), &st, unix.AT_SYMLINK_NOFOLLOW)
-	if err != nil {
-		return 0, unix.EBADF
-	}
-	return st.Mode >> 6 & 6, 0
 }
 
 // status gives a line of the caller's status file.

@@ -88,7 +88,7 @@ func (t *task) linkTo(fromFD int32, fromArg int, toFD int32, toArg, flags int) a
 	if flags&^(unix.AT_SYMLINK_FOLLOW|unix.AT_EMPTY_PATH) != 0 {
 		return failed(unix.EINVAL)
 	}
-	fd, errno := t.objectAt(fromFD, fromArg, flags&unix.AT_SYMLINK_FOLLOW != 0, flags&unix.AT_EMPTY_PATH != 0)
+	f, errno := t.objectAt(fromFD, fromArg, flags&unix.AT_SYMLINK_FOLLOW != 0, flags&unix.AT_EMPTY_PATH != 0)
 	if errno != 0 {
 		return failed(errno)
 	}
@@ -99,31 +99,25 @@ func (t *task) linkTo(fromFD int32, fromArg int, toFD int32, toArg, flags int) a
 	t.moves.Lock()
 	defer t.moves.Unlock()
 	if !p.special {
-		if a, denied := t.denyLink(fd, &p); denied {
+		if a, denied := t.denyLink(f, &p); denied {
 			return a
 		}
 	}
-	return result(unix.Linkat(unix.AT_FDCWD, selfPath(fd), p.dir, p.name, unix.AT_SYMLINK_FOLLOW))
+	return result(unix.Linkat(unix.AT_FDCWD, selfPath(f.fd), p.dir, p.name, unix.AT_SYMLINK_FOLLOW))
 }
 
 // denyLink judges another name for an open file: the file must be one that may be written, since it can be under the new
 // name, and the name one that may be made.
-func (t *task) denyLink(fd int, p *place) (answer, bool) {
-	path, errno := t.realPath(fd)
+func (t *task) denyLink(f found, p *place) (answer, bool) {
 	var st unix.Stat_t
-	if errno == 0 {
-		errno = errnoOf(unix.Fstat(fd, &st))
-	}
-	if errno != 0 {
-		return failed(errno), true
+	if err := unix.Fstat(f.fd, &st); err != nil {
+		return result(err), true
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return failed(unix.EPERM), true
 	}
-	if !t.ownObject(path, &st) {
-		if d := t.write(path); !d.Allowed {
-			return t.refused("write", d, fd), true
-		}
+	if d := t.write(f.path); !d.Allowed && !t.ownObject(f) {
+		return t.refused("write", d, f.fd), true
 	}
 	d := t.write(p.path)
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {

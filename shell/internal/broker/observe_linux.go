@@ -48,10 +48,9 @@ func (t *task) lookAtRead(dirfd int32, arg int, follow bool) answer {
 func (t *task) realOf(start int, p string, follow bool) (real string, dir int, ok bool) {
 	rest := ""
 	for p != "" {
-		fd, errno := t.object(start, p, follow, 0)
+		f, errno := t.object(start, p, follow, 0)
 		if errno == 0 {
-			real, errno := t.realPath(fd)
-			return path.Join(real, rest), fd, errno == 0 && strings.HasPrefix(real, "/")
+			return path.Join(f.path, rest), f.fd, strings.HasPrefix(f.path, "/")
 		}
 		if errno != unix.EACCES {
 			return "", -1, false
@@ -142,27 +141,10 @@ func (t *task) bind() answer {
 		return t.refuseKind(Refusal{Operation: "unix", Target: fmt.Sprintf("bind to %q", name), Errno: unix.EPERM,
 			Why: "a path socket would be a file that other programs connect to"})
 	}
-	if !t.valid() {
-		return failed(unix.ESRCH)
-	}
-	pid, errno := t.process()
+	socket, errno := t.descriptor(int32(t.args[0]))
 	if errno != 0 {
 		return failed(errno)
 	}
-	handle, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return failed(unix.ESRCH)
-	}
-	t.keep(handle)
-	if !t.valid() {
-		return failed(unix.ESRCH)
-	}
-	socket, err := unix.PidfdGetfd(handle, int(int32(t.args[0])), 0)
-	if err != nil {
-		t.opaque = err == unix.EPERM
-		return result(err)
-	}
-	t.keep(socket)
 	_, _, bound := unix.Syscall(unix.SYS_BIND, uintptr(socket), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address)))
 	return failed(bound)
 }

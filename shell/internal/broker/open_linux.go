@@ -140,14 +140,14 @@ func (t *task) openPath(o *opening, dirfd int32, arg int) answer {
 
 // openHandle is an open with O_PATH by openat2: it gives no right to anything.
 func (t *task) openHandle(o *opening) answer {
-	fd, errno := t.object(o.start, o.path, !o.has(unix.O_NOFOLLOW), o.resolve)
+	f, errno := t.object(o.start, o.path, !o.has(unix.O_NOFOLLOW), o.resolve)
 	if errno != 0 {
 		return failed(errno)
 	}
-	if o.has(unix.O_DIRECTORY) && !isDir(fd) {
+	if o.has(unix.O_DIRECTORY) && !isDir(f.fd) {
 		return failed(unix.ENOTDIR)
 	}
-	return o.hand(fd)
+	return o.hand(f.fd)
 }
 
 func isDir(fd int) bool {
@@ -161,24 +161,20 @@ func (t *task) openTemporary(o *opening) answer {
 	if errno != 0 {
 		return failed(errno)
 	}
-	if !isDir(dir) {
+	if !isDir(dir.fd) {
 		return failed(unix.ENOTDIR)
 	}
-	path, errno := t.realPath(dir)
-	if errno != 0 {
-		return failed(errno)
+	if d := t.write(dir.path); !d.Allowed {
+		return t.refused("create", d, dir.fd)
 	}
-	if d := t.write(path); !d.Allowed {
-		return t.refused("create", d, dir)
-	}
-	return t.finish(o, dir, ".", unix.OpenHow{Flags: uint64(o.flags), Mode: o.mode})
+	return t.finish(o, dir.fd, ".", unix.OpenHow{Flags: uint64(o.flags), Mode: o.mode})
 }
 
 // openResolved is an open by openat2 under restrictions of the caller's own, which hold for the whole path.
 func (t *task) openResolved(o *opening) answer {
-	fd, errno := t.object(o.start, o.path, !o.has(unix.O_NOFOLLOW), o.resolve)
+	f, errno := t.object(o.start, o.path, !o.has(unix.O_NOFOLLOW), o.resolve)
 	if errno == 0 {
-		return t.openObject(o, fd)
+		return t.openObject(o, f)
 	}
 	if errno != unix.ENOENT || !o.has(unix.O_CREAT) {
 		return failed(errno)
@@ -200,11 +196,11 @@ func (t *task) openName(o *opening) answer {
 			return failed(errno)
 		}
 		if p.special {
-			fd, errno := t.object(start, path, true, 0)
+			f, errno := t.object(start, path, true, 0)
 			if errno != 0 {
 				return failed(errno)
 			}
-			return t.openObject(o, fd)
+			return t.openObject(o, f)
 		}
 		a, isLink := t.openPlace(o, &p)
 		if !isLink || o.has(unix.O_NOFOLLOW) && !p.slashes() {
@@ -215,7 +211,11 @@ func (t *task) openName(o *opening) answer {
 		case errno != 0:
 			return failed(errno)
 		case text == "":
-			return t.openObject(o, fd)
+			f, errno := t.name(fd)
+			if errno != 0 {
+				return failed(errno)
+			}
+			return t.openObject(o, f)
 		}
 		start, path = p.dir, text+p.name[len(p.base):]
 		if strings.HasPrefix(path, "/") {
@@ -235,13 +235,9 @@ func (t *task) openPlace(o *opening, p *place) (a answer, isLink bool) {
 }
 
 // openObject opens what has been found already: it exists, so nothing is made.
-func (t *task) openObject(o *opening, fd int) answer {
-	path, errno := t.realPath(fd)
-	if errno != 0 {
-		return failed(errno)
-	}
+func (t *task) openObject(o *opening, f found) answer {
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	if err := unix.Fstat(f.fd, &st); err != nil {
 		return result(err)
 	}
 	dir := st.Mode&unix.S_IFMT == unix.S_IFDIR
@@ -253,16 +249,14 @@ func (t *task) openObject(o *opening, fd int) answer {
 	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
 		return failed(unix.ELOOP)
 	}
-	if !t.ownObject(path, &st) {
-		if d := t.decide(path, o.writes()); !d.Allowed {
-			return t.refused(o.operation(), d, fd)
-		}
-		if isProc(fd) && t.ours(path) {
-			return failed(unix.EACCES) // what is this process's own it opens for nobody
-		}
+	if d := t.decide(f.path, o.writes()); !d.Allowed && !t.ownObject(f) {
+		return t.refused(o.operation(), d, f.fd)
+	}
+	if inProc(f.path) && t.ours(f.path) {
+		return failed(unix.EACCES) // what is this process's own it opens for nobody
 	}
 	flags := o.flags &^ (unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW)
-	return t.finish(o, unix.AT_FDCWD, selfPath(fd), unix.OpenHow{Flags: uint64(flags)})
+	return t.finish(o, unix.AT_FDCWD, selfPath(f.fd), unix.OpenHow{Flags: uint64(flags)})
 }
 
 func (o *opening) operation() string {
@@ -274,15 +268,21 @@ func (o *opening) operation() string {
 
 // ownObject says whether an open file has no path at all: a pipe, a socket, a memfd. Only a process that has it can
 // name it.
-func (t *task) ownObject(path string, st *unix.Stat_t) bool {
-	return path == "" || path[0] != '/' || st.Dev == t.memfdDev && st.Nlink == 0
+func (t *task) ownObject(f found) bool {
+	var st unix.Stat_t
+	return f.path == "" || f.path[0] != '/' || unix.Fstat(f.fd, &st) == nil && st.Dev == t.memfdDev && st.Nlink == 0
 }
 
 // finish opens, with what the caller does not see: never blocking, never taking a terminal, never inherited.
 func (t *task) finish(o *opening, dir int, name string, how unix.OpenHow) answer {
-	how.Flags |= unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-	fd, errno := openat2(dir, name, &how)
+	how.Flags |= unix.O_NOCTTY | unix.O_CLOEXEC
 	waits := !o.has(unix.O_NONBLOCK)
+	if how.Flags&(unix.O_CREAT|unix.O_EXCL) == unix.O_CREAT|unix.O_EXCL {
+		waits = false // what is made now keeps nobody waiting
+	} else {
+		how.Flags |= unix.O_NONBLOCK
+	}
+	fd, errno := openat2(dir, name, &how)
 	if errno == unix.EAGAIN && waits { // a lease that somebody must give up first
 		how.Flags &^= unix.O_NONBLOCK
 		fd, errno = openat2(dir, name, &how)
@@ -336,13 +336,13 @@ func (t *task) refuseOpen(o *opening, p *place, d policy.Decision) (a answer, is
 	case kind != unix.S_IFDIR && p.slashes():
 		return failed(unix.ENOTDIR), false
 	case !o.writes() && o.has(unix.O_CREAT): // it exists, so it is only read
-		fd, errno := t.object(p.dir, p.base, false, 0)
+		f, errno := t.object(p.dir, p.base, false, 0)
 		if errno != 0 {
 			return failed(errno), false
 		}
 		plain := *o
 		plain.flags &^= unix.O_CREAT
-		return t.openObject(&plain, fd), false
+		return t.openObject(&plain, f), false
 	}
 	return t.refused(o.operation(), d, t.nameOrDir(p)), false
 }

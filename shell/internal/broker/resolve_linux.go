@@ -49,55 +49,51 @@ func (t *task) place(start int, path string, resolve uint64) (place, unix.Errno)
 		p.dir, p.name, p.path = unix.AT_FDCWD, "/", "/"
 		return p, 0
 	}
-	p.dir = start
-	if dir := path[:begin]; dir != "" {
-		var errno unix.Errno
-		if p.dir, errno = t.object(start, dir, true, resolve); errno != 0 {
-			return p, errno
-		}
+	dir := found{fd: start}
+	var errno unix.Errno
+	if begin > 0 {
+		dir, errno = t.object(start, path[:begin], true, resolve)
+	} else {
+		dir, errno = t.name(start)
 	}
-	real, errno := t.realPath(p.dir)
-	if errno != 0 {
+	switch {
+	case errno != 0:
 		return p, errno
-	}
-	if real == "" || real[0] != '/' {
+	case dir.path == "" || dir.path[0] != '/':
 		return p, unix.ENOTDIR // a pipe or a socket
 	}
-	p.path = strings.TrimSuffix(real, "/") + "/" + p.base
+	p.dir, p.path = dir.fd, strings.TrimSuffix(dir.path, "/")+"/"+p.base
 	return p, 0
 }
 
 // object opens what a path leads to, without any right to its contents. With follow a final link is followed.
-func (t *task) object(start int, path string, follow bool, resolve uint64) (int, unix.Errno) {
+func (t *task) object(start int, path string, follow bool, resolve uint64) (found, unix.Errno) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve | unix.RESOLVE_NO_MAGICLINKS}
 	if !follow {
 		how.Flags |= unix.O_NOFOLLOW
 	}
 	fd, errno := openat2(start, path, &how)
-	switch {
-	case errno == 0 && !isProc(fd):
-		return t.keep(fd), 0
-	case errno == 0:
-		unix.Close(fd)
-		if resolve != 0 {
-			return -1, unix.EACCES // under the caller's own restrictions "self" cannot be given its meaning
+	if errno == 0 {
+		f, errno := t.name(t.keep(fd))
+		if errno != 0 || !inProc(f.path) {
+			return f, errno
 		}
-	case resolve != 0:
-		return -1, errno
+		if resolve != 0 {
+			return found{}, unix.EACCES // under the caller's own restrictions "self" cannot be given its meaning
+		}
+	} else if resolve != 0 {
+		return found{}, errno
 	}
 	// In /proc "self" means this process and not the caller, and magic links are the caller's own.
-	return t.walk(start, path, follow)
+	if fd, errno = t.walk(start, path, follow); errno != 0 {
+		return found{}, errno
+	}
+	return t.name(fd)
 }
 
-// procMagic is the type of the proc file system.
-const procMagic = 0x9fa0
-
-func isProc(fd int) bool {
-	if fd == unix.AT_FDCWD {
-		return false // only beside an absolute path
-	}
-	var st unix.Statfs_t
-	return unix.Fstatfs(fd, &st) != nil || st.Type == procMagic
+// inProc says whether a real path lies in /proc. The file system is nowhere else to be seen in a jail.
+func inProc(path string) bool {
+	return strings.HasPrefix(path, "/proc") && (len(path) == len("/proc") || path[len("/proc")] == '/')
 }
 
 // realPath is the path of an open file as the jail sees it. What no path leads to has a name without a leading "/".
@@ -105,11 +101,14 @@ func (t *task) realPath(fd int) (string, unix.Errno) {
 	if fd == unix.AT_FDCWD {
 		return "/", 0
 	}
-	n, err := unix.Readlinkat(t.self, strconv.Itoa(fd), t.link[:])
-	if err != nil {
-		return "", errnoOf(err) // ENAMETOOLONG: a path that cannot be known cannot be judged
+	var name [16]byte
+	digits := strconv.AppendInt(name[:0], int64(fd), 10)
+	n, _, errno := unix.RawSyscall6(unix.SYS_READLINKAT, uintptr(t.self), uintptr(unsafe.Pointer(&digits[0])),
+		uintptr(unsafe.Pointer(&t.link[0])), uintptr(len(t.link)), 0, 0)
+	if errno != 0 {
+		return "", errno // ENAMETOOLONG: a path that cannot be known cannot be judged
 	}
-	if n == len(t.link) {
+	if int(n) == len(t.link) {
 		return "", unix.ENAMETOOLONG
 	}
 	return string(t.link[:n]), 0

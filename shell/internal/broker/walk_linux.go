@@ -73,10 +73,12 @@ func (t *task) walkStart(at int, path string) (int, unix.Errno) {
 
 // follow says where a symbolic link leads: by a text, or, when it is a magic link, to an open file.
 func (t *task) follow(dir int, name string) (text string, fd int, errno unix.Errno) {
-	if isProc(dir) {
-		switch where, errno := t.realPath(dir); {
-		case errno != 0:
-			return "", -1, errno
+	where, errno := t.realPath(dir)
+	if errno != 0 {
+		return "", -1, errno
+	}
+	if inProc(where) {
+		switch {
 		case where == "/proc" && (name == "self" || name == "thread-self"):
 			text, errno := t.ownName(name)
 			return text, -1, errno
