@@ -29,7 +29,7 @@ func (t *task) objectAt(dirfd int32, arg int, follow, empty bool) (found, unix.E
 	if path == "" {
 		return t.name(start)
 	}
-	return t.object(start, path, follow, 0)
+	return t.object(start, path, follow)
 }
 
 // name finds the path of an open file.
@@ -62,8 +62,11 @@ func (t *task) change(f found, errno unix.Errno, do func(fd int, path string) er
 }
 
 func (t *task) truncate() answer {
-	f, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
 	size := int64(t.args[1])
+	if size < 0 {
+		return failed(unix.EINVAL)
+	}
+	f, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
 	return t.change(f, errno, func(_ int, path string) error {
 		// The limit on the size of a file is the caller's own.
 		var limit unix.Rlimit
@@ -267,18 +270,21 @@ const (
 )
 
 func (t *task) setxattr() answer {
-	f, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
-	return t.setAttribute(f, errno, t.args[1], t.args[2], t.args[3], int(int32(t.args[4])))
+	return t.setAttribute(t.args[1], t.args[2], t.args[3], t.args[4], func() (found, unix.Errno) {
+		return t.objectAt(unix.AT_FDCWD, 0, true, false)
+	})
 }
 
 func (t *task) lsetxattr() answer {
-	f, errno := t.objectAt(unix.AT_FDCWD, 0, false, false)
-	return t.setAttribute(f, errno, t.args[1], t.args[2], t.args[3], int(int32(t.args[4])))
+	return t.setAttribute(t.args[1], t.args[2], t.args[3], t.args[4], func() (found, unix.Errno) {
+		return t.objectAt(unix.AT_FDCWD, 0, false, false)
+	})
 }
 
 func (t *task) fsetxattr() answer {
-	f, errno := t.openFile(int32(t.args[0]))
-	return t.setAttribute(f, errno, t.args[1], t.args[2], t.args[3], int(int32(t.args[4])))
+	return t.setAttribute(t.args[1], t.args[2], t.args[3], t.args[4], func() (found, unix.Errno) {
+		return t.openFile(int32(t.args[0]))
+	})
 }
 
 // setxattrat hands its value over in a structure: address, size and flags.
@@ -294,9 +300,8 @@ func (t *task) setxattrat() answer {
 	if errno != 0 {
 		return failed(errno)
 	}
-	f, errno := t.objectAtFlags()
-	return t.setAttribute(f, errno, t.args[3], binary.NativeEndian.Uint64(raw),
-		uint64(binary.NativeEndian.Uint32(raw[8:])), int(int32(binary.NativeEndian.Uint32(raw[12:]))))
+	word := binary.NativeEndian.Uint32
+	return t.setAttribute(t.args[3], binary.NativeEndian.Uint64(raw), uint64(word(raw[8:])), uint64(word(raw[12:])), t.objectAtFlags)
 }
 
 // objectAtFlags is the object of a call with descriptor, path and AT flags first.
@@ -308,9 +313,10 @@ func (t *task) objectAtFlags() (found, unix.Errno) {
 	return t.objectAt(int32(t.args[0]), 1, flags&unix.AT_SYMLINK_NOFOLLOW == 0, flags&unix.AT_EMPTY_PATH != 0)
 }
 
-func (t *task) setAttribute(f found, errno unix.Errno, nameAt, valueAt, size uint64, flags int) answer {
-	if errno != 0 {
-		return failed(errno)
+// setAttribute reads name and value before it looks for the file, as the kernel does.
+func (t *task) setAttribute(nameAt, valueAt, size, flags uint64, find func() (found, unix.Errno)) answer {
+	if flags&^(unix.XATTR_CREATE|unix.XATTR_REPLACE) != 0 {
+		return failed(unix.EINVAL)
 	}
 	name, errno := t.attributeName(nameAt)
 	if errno != 0 {
@@ -325,11 +331,12 @@ func (t *task) setAttribute(f found, errno unix.Errno, nameAt, valueAt, size uin
 			return failed(errno)
 		}
 	}
-	return t.change(f, 0, func(fd int, path string) error {
+	f, errno := find()
+	return t.change(f, errno, func(fd int, path string) error {
 		if isLink(fd) {
 			return unix.EPERM // as for every attribute that may be set without capabilities
 		}
-		return unix.Setxattr(path, name, value, flags)
+		return unix.Setxattr(path, name, value, int(flags))
 	})
 }
 
@@ -342,34 +349,26 @@ func (t *task) attributeName(addr uint64) (string, unix.Errno) {
 }
 
 func (t *task) removexattr() answer {
-	f, errno := t.objectAt(unix.AT_FDCWD, 0, true, false)
-	return t.removeAttribute(f, errno, t.args[1])
+	return t.removeAttribute(t.args[1], func() (found, unix.Errno) { return t.objectAt(unix.AT_FDCWD, 0, true, false) })
 }
 
 func (t *task) lremovexattr() answer {
-	f, errno := t.objectAt(unix.AT_FDCWD, 0, false, false)
-	return t.removeAttribute(f, errno, t.args[1])
+	return t.removeAttribute(t.args[1], func() (found, unix.Errno) { return t.objectAt(unix.AT_FDCWD, 0, false, false) })
 }
 
 func (t *task) fremovexattr() answer {
-	f, errno := t.openFile(int32(t.args[0]))
-	return t.removeAttribute(f, errno, t.args[1])
+	return t.removeAttribute(t.args[1], func() (found, unix.Errno) { return t.openFile(int32(t.args[0])) })
 }
 
-func (t *task) removexattrat() answer {
-	f, errno := t.objectAtFlags()
-	return t.removeAttribute(f, errno, t.args[3])
-}
+func (t *task) removexattrat() answer { return t.removeAttribute(t.args[3], t.objectAtFlags) }
 
-func (t *task) removeAttribute(f found, errno unix.Errno, nameAt uint64) answer {
-	if errno != 0 {
-		return failed(errno)
-	}
+func (t *task) removeAttribute(nameAt uint64, find func() (found, unix.Errno)) answer {
 	name, errno := t.attributeName(nameAt)
 	if errno != 0 {
 		return failed(errno)
 	}
-	return t.change(f, 0, func(fd int, path string) error {
+	f, errno := find()
+	return t.change(f, errno, func(fd int, path string) error {
 		if isLink(fd) {
 			return unix.EPERM
 		}

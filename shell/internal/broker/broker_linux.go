@@ -29,6 +29,8 @@ type Config struct {
 	Record func(Denial, Who)
 	// Refused names a call that the jail refuses whatever its target, and how.
 	Refused func(nr int, args [6]uint64) (Refusal, bool)
+	// Threads is a /proc that can be written, for the names of threads; -1 for none.
+	Threads int
 	// Main is the thread that forks the command. Its own calls are probes: they are judged and never made.
 	Main int
 }

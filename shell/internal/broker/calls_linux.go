@@ -12,7 +12,7 @@ const (
 // handlers make the calls, by number. What a call does to deserve judging stands in the jail's table of notified calls.
 var handlers = func() (all [512]func(*task) answer) {
 	for nr, h := range map[int]func(*task) answer{
-		unix.SYS_OPENAT: (*task).openat, unix.SYS_OPENAT2: (*task).openat2,
+		unix.SYS_OPENAT:  (*task).openat,
 		unix.SYS_MKDIRAT: (*task).mkdirat, unix.SYS_MKNODAT: (*task).mknodat,
 		unix.SYS_SYMLINKAT: (*task).symlinkat, unix.SYS_LINKAT: (*task).linkat, unix.SYS_UNLINKAT: (*task).unlinkat,
 		unix.SYS_RENAMEAT: (*task).renameat, unix.SYS_RENAMEAT2: (*task).renameat2,

@@ -108,12 +108,12 @@ func isRepository(dir string) bool {
 	return exists("HEAD") && (exists("objects") || exists("commondir"))
 }
 
-// decide is write, or read where reads are decided: always, when this process makes the call anyway.
+// decide is write, or read where reads are decided.
 func (t *task) decide(path string, writing bool) policy.Decision {
 	if writing {
 		return t.write(path)
 	}
-	if !t.DecideReads && t.nr != unix.SYS_OPENAT2 {
+	if !t.DecideReads {
 		return policy.Decision{Allowed: true}
 	}
 	if d := t.Rules.Read(path); !d.Allowed && !t.ownPrivate(path, d) {
@@ -140,6 +140,9 @@ func (t *task) refused(operation string, d policy.Decision, dir int) answer {
 }
 
 func (t *task) deny(operation string, d policy.Decision, errno unix.Errno) answer {
+	if inProc(d.Path) {
+		d.Remedy = "" // it is the command's own, and no policy can show the host's
+	}
 	if t.Record != nil {
 		t.Record(Denial{Operation: operation, Target: d.Path, Errno: errno, Decision: d}, t.who)
 	}

@@ -16,7 +16,7 @@ func (t *task) placeAt(dirfd int32, arg int) (place, unix.Errno) {
 	if errno != 0 {
 		return place{}, errno
 	}
-	return t.place(start, path, 0)
+	return t.place(start, path)
 }
 
 func (t *task) mkdir() answer   { return t.makeDir(unix.AT_FDCWD, 0, t.args[1]) }
@@ -134,6 +134,8 @@ func (t *task) refuseNew(p *place, d policy.Decision, dir bool) answer {
 	switch _, errno := statName(p); {
 	case errno == 0:
 		return failed(unix.EEXIST)
+	case errno == unix.EACCES: // a covered directory
+		return t.refused("create", d, p.dir)
 	case errno != unix.ENOENT:
 		return failed(errno)
 	case p.slashes() && !dir:
@@ -172,6 +174,8 @@ func (t *task) refuseRemoval(p *place, d policy.Decision, dir bool) answer {
 	st, errno := statName(p)
 	isDir := st.Mode&unix.S_IFMT == unix.S_IFDIR
 	switch {
+	case errno == unix.EACCES: // a covered directory
+		return t.refused("write", d, p.dir)
 	case errno != 0:
 		return failed(errno)
 	case dir && !isDir, p.slashes() && !isDir:
@@ -199,6 +203,10 @@ func (t *task) renameat2() answer {
 }
 
 func (t *task) renameTo(fromFD int32, fromArg int, toFD int32, toArg int, flags uint) answer {
+	const known = unix.RENAME_NOREPLACE | unix.RENAME_EXCHANGE | unix.RENAME_WHITEOUT
+	if flags&^known != 0 || flags&unix.RENAME_EXCHANGE != 0 && flags != unix.RENAME_EXCHANGE {
+		return failed(unix.EINVAL)
+	}
 	from, errno := t.placeAt(fromFD, fromArg)
 	if errno != 0 {
 		return failed(errno)
@@ -242,6 +250,9 @@ func (t *task) confirm(from, to *place) answer {
 // that could put another thing in its place comes through here.
 func (t *task) denyRename(from, to *place, flags uint) (answer, bool) {
 	st, errno := statName(from)
+	if d := t.write(from.path); errno == unix.EACCES && !d.Allowed { // a covered directory
+		return t.refused("write", d, from.dir), true
+	}
 	if errno != 0 {
 		return failed(errno), true
 	}

@@ -48,7 +48,7 @@ func (t *task) lookAtRead(dirfd int32, arg int, follow bool) answer {
 func (t *task) realOf(start int, p string, follow bool) (real string, dir int, ok bool) {
 	rest := ""
 	for p != "" {
-		f, errno := t.object(start, p, follow, 0)
+		f, errno := t.object(start, p, follow)
 		if errno == 0 {
 			return path.Join(f.path, rest), f.fd, strings.HasPrefix(f.path, "/")
 		}

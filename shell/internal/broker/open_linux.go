@@ -1,30 +1,28 @@
 package broker
 
 import (
-	"encoding/binary"
 	"strings"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"sallyport/policy"
 )
 
-// Flags that open and openat take; the kernel drops all others without a word.
+// openFlags are what open and openat take; the kernel drops all others without a word.
 const openFlags = unix.O_ACCMODE | unix.O_CREAT | unix.O_EXCL | unix.O_NOCTTY | unix.O_TRUNC | unix.O_APPEND | unix.O_NONBLOCK |
 	unix.O_DSYNC | unix.O_SYNC | unix.O_ASYNC | unix.O_DIRECT | unix.O_LARGEFILE | unix.O_DIRECTORY | unix.O_NOFOLLOW |
-	unix.O_NOATIME | unix.O_CLOEXEC | unix.O_PATH | unix.O_TMPFILE
+	unix.O_NOATIME | unix.O_CLOEXEC | unix.O_TMPFILE
 
 // tmpfile is the bit of O_TMPFILE that is not O_DIRECTORY.
 const tmpfile = unix.O_TMPFILE &^ unix.O_DIRECTORY
 
-// opening is one open, by whichever call.
+// opening is one open, by whichever call but openat2, which the jail does not have: a descriptor for O_PATH cannot be
+// handed over, and programs that find half of a call are worse off than those that find none.
 type opening struct {
-	start   int
-	path    string
-	flags   int
-	mode    uint64
-	resolve uint64
+	start int
+	path  string
+	flags int
+	mode  uint64
 }
 
 func (o *opening) has(flag int) bool { return o.flags&flag != 0 }
@@ -56,50 +54,8 @@ func (t *task) legacyOpen(dirfd int32, arg int, flags, mode uint64) answer {
 	if o.has(unix.O_CREAT) || o.has(tmpfile) {
 		o.mode = mode & 0o7777
 	}
-	if o.has(unix.O_PATH) {
-		o.flags &= unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	}
 	return t.openPath(&o, dirfd, arg)
 }
-
-// openat2 reads struct open_how. A longer one than we know may ask for what we would ignore.
-func (t *task) openat2() answer {
-	var how unix.OpenHow
-	size := t.args[3]
-	const known = uint64(unsafe.Sizeof(how))
-	switch {
-	case size < known:
-		return failed(unix.EINVAL)
-	case size > uint64(unix.Getpagesize()):
-		return failed(unix.E2BIG)
-	}
-	raw, errno := t.readAll(t.args[2], int(size))
-	if errno != 0 {
-		return failed(errno)
-	}
-	if strings.Trim(string(raw[known:]), "\x00") != "" {
-		return failed(unix.E2BIG)
-	}
-	how.Flags = binary.NativeEndian.Uint64(raw)
-	how.Mode = binary.NativeEndian.Uint64(raw[8:])
-	how.Resolve = binary.NativeEndian.Uint64(raw[16:])
-	if errno := checkHow(how); errno != 0 {
-		return failed(errno)
-	}
-	if how.Mode&setID != 0 {
-		return failed(unix.EPERM) // as the filter says it to the other calls
-	}
-	if how.Resolve&resolveCached != 0 {
-		return failed(unix.EAGAIN) // it asks for an answer without waiting, and may always be told to come again
-	}
-	return t.openPath(&opening{flags: int(how.Flags), mode: how.Mode, resolve: how.Resolve}, int32(t.args[0]), 1)
-}
-
-// setID are the set-user-id and set-group-id bits of a mode.
-const setID = 0o6000
-
-// resolveCached is RESOLVE_CACHED.
-const resolveCached = 0x20
 
 // checkHow has the kernel look at flags, mode and resolve: it does so before it looks at the path, which is empty.
 func checkHow(how unix.OpenHow) unix.Errno {
@@ -111,43 +67,26 @@ func checkHow(how unix.OpenHow) unix.Errno {
 
 func (t *task) openPath(o *opening, dirfd int32, arg int) answer {
 	var errno unix.Errno
+	if o.has(tmpfile) || o.flags&(unix.O_CREAT|unix.O_DIRECTORY) == unix.O_CREAT|unix.O_DIRECTORY {
+		if errno := checkHow(unix.OpenHow{Flags: uint64(o.flags), Mode: o.mode}); errno != 0 {
+			return failed(errno)
+		}
+	}
 	if o.path, errno = t.path(arg, false); errno != 0 {
 		return failed(errno)
 	}
 	if o.start, errno = t.base(dirfd, o.path); errno != 0 {
 		return failed(errno)
 	}
-	if o.has(tmpfile) || o.flags&(unix.O_CREAT|unix.O_DIRECTORY) == unix.O_CREAT|unix.O_DIRECTORY {
-		if errno := checkHow(unix.OpenHow{Flags: uint64(o.flags), Mode: o.mode}); errno != 0 {
-			return failed(errno)
-		}
-	}
 	if o.has(unix.O_CREAT | tmpfile) {
 		if errno := t.takeUmask(); errno != 0 {
 			return failed(errno)
 		}
 	}
-	switch {
-	case o.has(unix.O_PATH):
-		return t.openHandle(o)
-	case o.has(tmpfile):
+	if o.has(tmpfile) {
 		return t.openTemporary(o)
-	case o.resolve != 0:
-		return t.openResolved(o)
 	}
 	return t.openName(o)
-}
-
-// openHandle is an open with O_PATH by openat2: it gives no right to anything.
-func (t *task) openHandle(o *opening) answer {
-	f, errno := t.object(o.start, o.path, !o.has(unix.O_NOFOLLOW), o.resolve)
-	if errno != 0 {
-		return failed(errno)
-	}
-	if o.has(unix.O_DIRECTORY) && !isDir(f.fd) {
-		return failed(unix.ENOTDIR)
-	}
-	return o.hand(f.fd)
 }
 
 func isDir(fd int) bool {
@@ -157,7 +96,7 @@ func isDir(fd int) bool {
 
 // openTemporary makes a file without a name. Linking it to one is judged then.
 func (t *task) openTemporary(o *opening) answer {
-	dir, errno := t.object(o.start, o.path, !o.has(unix.O_NOFOLLOW), o.resolve)
+	dir, errno := t.object(o.start, o.path, !o.has(unix.O_NOFOLLOW))
 	if errno != 0 {
 		return failed(errno)
 	}
@@ -170,33 +109,16 @@ func (t *task) openTemporary(o *opening) answer {
 	return t.finish(o, dir.fd, ".", unix.OpenHow{Flags: uint64(o.flags), Mode: o.mode})
 }
 
-// openResolved is an open by openat2 under restrictions of the caller's own, which hold for the whole path.
-func (t *task) openResolved(o *opening) answer {
-	f, errno := t.object(o.start, o.path, !o.has(unix.O_NOFOLLOW), o.resolve)
-	if errno == 0 {
-		return t.openObject(o, f)
-	}
-	if errno != unix.ENOENT || !o.has(unix.O_CREAT) {
-		return failed(errno)
-	}
-	p, errno := t.place(o.start, o.path, o.resolve)
-	if errno != 0 {
-		return failed(errno)
-	}
-	a, _ := t.openPlace(o, &p)
-	return a // a link that leads to nothing: ELOOP
-}
-
 // openName opens by name, following a final link itself, so that what it leads to is judged too.
 func (t *task) openName(o *opening) answer {
 	start, path := o.start, o.path
 	for range maxLinks + 1 {
-		p, errno := t.place(start, path, 0)
+		p, errno := t.place(start, path)
 		if errno != 0 {
 			return failed(errno)
 		}
 		if p.special {
-			f, errno := t.object(start, path, true, 0)
+			f, errno := t.object(start, path, true)
 			if errno != 0 {
 				return failed(errno)
 			}
@@ -227,6 +149,9 @@ func (t *task) openName(o *opening) answer {
 
 // openPlace opens one name in one directory. It never follows a link; isLink says that the name is one.
 func (t *task) openPlace(o *opening, p *place) (a answer, isLink bool) {
+	if o.writes() && inProc(p.path) && t.isThreadName(p.path) {
+		return t.finish(o, t.Threads, strings.TrimPrefix(p.path, "/proc/"), unix.OpenHow{Flags: uint64(o.flags), Mode: o.mode, Resolve: unix.RESOLVE_NO_SYMLINKS}), false
+	}
 	if d := t.decide(p.path, o.writes() || o.has(unix.O_CREAT)); !d.Allowed {
 		return t.refuseOpen(o, p, d)
 	}
@@ -257,6 +182,16 @@ func (t *task) openObject(o *opening, f found) answer {
 	}
 	flags := o.flags &^ (unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW)
 	return t.finish(o, unix.AT_FDCWD, selfPath(f.fd), unix.OpenHow{Flags: uint64(flags)})
+}
+
+// isThreadName says whether a path is the name of a thread of the jail, which its own process may write: the kernel
+// refuses every other writer.
+func (t *task) isThreadName(path string) bool {
+	parts := strings.Split(path, "/") // "", "proc", process, and then "comm", or "task", thread and "comm"
+	if t.Threads < 0 || t.ours(path) || parts[len(parts)-1] != "comm" {
+		return false
+	}
+	return len(parts) == 4 || len(parts) == 6 && parts[3] == "task"
 }
 
 func (o *opening) operation() string {
@@ -312,7 +247,10 @@ const settable = unix.O_APPEND | unix.O_ASYNC | unix.O_DIRECT | unix.O_NOATIME
 // permission, it says here too, and then nothing was denied.
 func (t *task) refuseOpen(o *opening, p *place, d policy.Decision) (a answer, isLink bool) {
 	st, errno := statName(p)
-	if errno != 0 && (errno != unix.ENOENT || !o.has(unix.O_CREAT)) {
+	switch {
+	case errno == unix.EACCES: // a covered directory
+		return t.refused(o.operation(), d, p.dir), false
+	case errno != 0 && (errno != unix.ENOENT || !o.has(unix.O_CREAT)):
 		return failed(errno), false
 	}
 	if errno == unix.ENOENT {
@@ -336,7 +274,7 @@ func (t *task) refuseOpen(o *opening, p *place, d policy.Decision) (a answer, is
 	case kind != unix.S_IFDIR && p.slashes():
 		return failed(unix.ENOTDIR), false
 	case !o.writes() && o.has(unix.O_CREAT): // it exists, so it is only read
-		f, errno := t.object(p.dir, p.base, false, 0)
+		f, errno := t.object(p.dir, p.base, false)
 		if errno != 0 {
 			return failed(errno), false
 		}

@@ -39,7 +39,7 @@ func openat2(dir int, path string, how *unix.OpenHow) (int, unix.Errno) {
 }
 
 // place splits a path and opens the directory that its last name stands in.
-func (t *task) place(start int, path string, resolve uint64) (place, unix.Errno) {
+func (t *task) place(start int, path string) (place, unix.Errno) {
 	var p place
 	end := len(strings.TrimRight(path, "/"))
 	begin := strings.LastIndexByte(path[:end], '/') + 1
@@ -52,7 +52,7 @@ func (t *task) place(start int, path string, resolve uint64) (place, unix.Errno)
 	dir := found{fd: start}
 	var errno unix.Errno
 	if begin > 0 {
-		dir, errno = t.object(start, path[:begin], true, resolve)
+		dir, errno = t.object(start, path[:begin], true)
 	} else {
 		dir, errno = t.name(start)
 	}
@@ -67,8 +67,8 @@ func (t *task) place(start int, path string, resolve uint64) (place, unix.Errno)
 }
 
 // object opens what a path leads to, without any right to its contents. With follow a final link is followed.
-func (t *task) object(start int, path string, follow bool, resolve uint64) (found, unix.Errno) {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve | unix.RESOLVE_NO_MAGICLINKS}
+func (t *task) object(start int, path string, follow bool) (found, unix.Errno) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	if !follow {
 		how.Flags |= unix.O_NOFOLLOW
 	}
@@ -78,11 +78,6 @@ func (t *task) object(start int, path string, follow bool, resolve uint64) (foun
 		if errno != 0 || !inProc(f.path) {
 			return f, errno
 		}
-		if resolve != 0 {
-			return found{}, unix.EACCES // under the caller's own restrictions "self" cannot be given its meaning
-		}
-	} else if resolve != 0 {
-		return found{}, errno
 	}
 	// In /proc "self" means this process and not the caller, and magic links are the caller's own.
 	if fd, errno = t.walk(start, path, follow); errno != 0 {

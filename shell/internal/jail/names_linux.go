@@ -103,6 +103,10 @@ func (n *namesLayer) start() error {
 func (n *namesLayer) answer(listener, thread int) error {
 	config := broker.Config{
 		Listener: listener, Rules: n.rules, DecideReads: n.plan.Names.DecideReads, Refused: n.refused, Main: thread,
+		Threads: -1,
+	}
+	if n.plan.namesThreads() {
+		config.Threads = ThreadsFD
 	}
 	for _, g := range n.plan.Names.Guarded {
 		config.Guarded = append(config.Guarded, broker.Guard{Path: string(g.Path), Why: g.Why})

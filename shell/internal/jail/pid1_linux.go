@@ -18,6 +18,9 @@ func confinedLife() error {
 	}
 	unix.CloseOnExec(SocketFD)
 	unix.CloseOnExec(PlanFD)
+	if plan.namesThreads() {
+		unix.CloseOnExec(ThreadsFD)
+	}
 	if err := defaultSignals(); err != nil {
 		return err
 	}

@@ -26,8 +26,8 @@ func fullTable(plan *Plan) []Row {
 	if plan.MemoryWatchBytes > 0 {
 		table = slices.Concat(table, watchRows)
 	}
-	if plan.judges() { // the broker reads what lies behind the pointer
-		table = slices.DeleteFunc(slices.Concat(table, landlockRows), func(r Row) bool { return r.Name == "openat2" })
+	if plan.judges() {
+		table = slices.Concat(table, landlockRows)
 	}
 	return table
 }
@@ -35,6 +35,11 @@ func fullTable(plan *Plan) []Row {
 // judges says whether calls are made for the command; records, whether refusals are told.
 func (p *Plan) judges() bool {
 	return p.Layers.Has(LayerNames) && p.Names != nil && (p.Names.Writes || p.Names.DecideReads)
+}
+
+// namesThreads says whether the first process opens /proc/self/comm for writing on behalf of a command.
+func (p *Plan) namesThreads() bool {
+	return p.judges() && p.Names.Writes && p.Layers.Has(LayerProc|LayerNamespaces)
 }
 
 func (p *Plan) records() bool {

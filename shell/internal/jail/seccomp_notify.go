@@ -34,7 +34,6 @@ const (
 var writeCalls = []Notified{
 	{"open", opens(1, openWrites), whyOpen},
 	{"openat", opens(2, openWrites), whyOpen},
-	{"openat2", nil, "its flags lie behind a pointer, where no filter can see them"},
 	{"creat", nil, whyOpen},
 	{"truncate", nil, "shortens a file by name"},
 	{"mkdir", nil, whyMake},
@@ -81,7 +80,6 @@ var writeCalls = []Notified{
 var readCalls = []Notified{
 	{"open", opens(1, 0), "opens a file"},
 	{"openat", opens(2, 0), "opens a file"},
-	{"openat2", nil, "opens a file"},
 }
 
 // networkCalls are looked at for the record where the network leads nowhere.
