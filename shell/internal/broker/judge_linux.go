@@ -132,8 +132,8 @@ func (b *Broker) ownPrivate(path string, d policy.Decision) bool {
 // refused is the answer for what was judged and denied, and its record. errno is as the kernel gives it where a mount
 // refuses too: a program that copes with one copes with the other.
 func (t *task) refused(operation string, d policy.Decision, dir int) answer {
-	errno := unix.EACCES
-	if operation != "read" && readOnly(dir) {
+	errno := unix.EACCES // as a cover gives it
+	if d.Rule.List != "denyRead" && readOnly(dir) {
 		errno = unix.EROFS
 	}
 	return t.deny(operation, d, errno)

@@ -248,7 +248,9 @@ const settable = unix.O_APPEND | unix.O_ASYNC | unix.O_DIRECT | unix.O_NOATIME
 func (t *task) refuseOpen(o *opening, p *place, d policy.Decision) (a answer, isLink bool) {
 	st, errno := statName(p)
 	switch {
-	case errno == unix.EACCES: // a covered directory
+	case errno == unix.EACCES && o.has(unix.O_CREAT): // a covered directory
+		return t.refused("create", d, p.dir), false
+	case errno == unix.EACCES:
 		return t.refused(o.operation(), d, p.dir), false
 	case errno != 0 && (errno != unix.ENOENT || !o.has(unix.O_CREAT)):
 		return failed(errno), false
