@@ -241,7 +241,7 @@ func limitViolation(c *Cmd, limit string, times int) Violation {
 	}
 	return Violation{
 		Time: time.Now(), ID: c.ID, PID: c.jail.pid, Program: c.Path, Operation: "limit", Target: limit,
-		Errno: errno, Rule: "limit " + limit, Remedy: "raise the limit, or have the command use less", Count: times,
+		Errno: errno, Rule: c.box.options.Limits.describe(limit), Remedy: "raise the limit, or have the command use less", Count: times,
 	}
 }
 

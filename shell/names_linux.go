@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	iofs "io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"sallyport/shell/internal/jail"
 )
@@ -77,6 +80,9 @@ func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 	if d.Type()&iofs.ModeSymlink != 0 || strings.EqualFold(d.Name(), ".git") && d.Type().IsRegular() {
 		m.visitDetour(root, rel, path)
 	}
+	if isWorktreeLink(rel) {
+		m.found(path)
+	}
 	if _, ok := m.rules.MandatoryAt(root, rel); !ok {
 		return nil
 	}
@@ -88,6 +94,13 @@ func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 		m.names.hard = append(m.names.hard, path)
 	}
 	return nil
+}
+
+// isWorktreeLink says whether a path is one of the files by which a git directory leads to another: git takes hooks and
+// configuration from there. Those of new worktrees are made by git itself, so the name is not a mandatory one.
+func isWorktreeLink(rel string) bool {
+	dir, name := filepath.Split(rel)
+	return (name == "commondir" || name == "gitdir") && strings.Contains("/"+dir, "/.git/") && strings.Contains(dir, "/worktrees/")
 }
 
 // maxPath is the longest path in which a name is still looked for: what lies deeper in a tree is made read-only whole.
@@ -104,12 +117,13 @@ func (m *mountPlanner) found(path string) {
 // leads.
 func (m *mountPlanner) visitDetour(root, rel, path string) {
 	target, err := filepath.EvalSymlinks(path)
+	links := linksOn(path) // the link itself, and any that it leads through
 	if _, mandatory := m.rules.MandatoryAt(root, rel); mandatory {
 		if err != nil {
 			m.names.dangling = append(m.names.dangling, path)
 			return
 		}
-		m.names.paths = append(m.names.paths, target) // writing to the link goes there
+		m.names.paths = append(append(m.names.paths, target), links...) // writing to the link goes there
 		return
 	}
 	if err != nil {
@@ -126,14 +140,20 @@ func (m *mountPlanner) visitDetour(root, rel, path string) {
 		real := filepath.Join(target, inside)
 		if _, err := os.Lstat(real); mandatory && err == nil {
 			m.found(real)
-			m.names.paths = append(m.names.paths, path)
+			m.names.paths = append(append(m.names.paths, path), links...)
 		}
 	}
 }
 
 // gitDir is where the file ".git" of a worktree or submodule leads.
 func gitDir(file string) string {
-	b, err := os.ReadFile(file)
+	// The file is the command's: it may have made it huge, or replaced it by a FIFO.
+	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxPath+1))
 	if err != nil || len(b) > maxPath {
 		return ""
 	}
