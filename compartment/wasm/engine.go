@@ -49,6 +49,7 @@ type Engine struct {
 	runtime      wazero.Runtime
 	module       wazero.CompiledModule
 	moduleConfig wazero.ModuleConfig
+	quantum      int32
 	stats        meter.Stats
 
 	system memorySystem
@@ -76,11 +77,11 @@ const (
 // New makes the engine: it finds and checks the guest, meters and compiles it, and makes the realm that compartments start from. Its errors are
 // *compartment.Error: CodeConfig for options that are not valid, CodeEngine with a hint when the guest is not there or does not work.
 func New(ctx context.Context, o Options) (*Engine, error) {
-	return newEngine(ctx, o, newMemorySystem())
+	return newEngine(ctx, o, newMemorySystem(), quantum)
 }
 
-// newEngine is New with memories of another kind.
-func newEngine(ctx context.Context, o Options, system memorySystem) (*Engine, error) {
+// newEngine is New with memories of another kind, or other metering.
+func newEngine(ctx context.Context, o Options, system memorySystem, quantum int32) (*Engine, error) {
 	module, err := findGuest(o)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func newEngine(ctx context.Context, o Options, system memorySystem) (*Engine, er
 	if stats.TableWrites {
 		return nil, engineError("look at the guest", errors.New("it changes its tables, which an image of its memory does not hold"))
 	}
-	e := &Engine{options: o, stats: stats, system: system, open: map[*room]bool{}, moduleConfig: wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})}
+	e := &Engine{options: o, quantum: quantum, stats: stats, system: system, open: map[*room]bool{}, moduleConfig: wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})}
 	if err := e.compile(ctx, metered); err != nil {
 		return nil, err
 	}

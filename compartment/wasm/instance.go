@@ -72,7 +72,7 @@ func (e *Engine) newInstance(limit uint64) (in *instance, err error) {
 
 // fuel is how much fuel the instance has used.
 func (in *instance) fuel() int64 {
-	return int64(in.ticks+1)*quantum - int64(int32(in.left.Get()))
+	return int64(in.ticks+1)*int64(in.engine.quantum) - int64(int32(in.left.Get()))
 }
 
 // close ends the instance. No frame of it may be on any stack.

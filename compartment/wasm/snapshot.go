@@ -62,7 +62,7 @@ func (in *instance) become(b *base) error {
 		return err
 	}
 	in.setGlobals(b.globals)
-	in.left.(api.MutableGlobal).Set(quantum)
+	in.left.(api.MutableGlobal).Set(uint64(uint32(in.engine.quantum)))
 	in.fixed = b.fixed
 	return nil
 }
