@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	iofs "io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"sallyport/shell/internal/jail"
 )
@@ -87,6 +84,9 @@ func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 		return nil
 	}
 	m.found(path)
+	if d.Name() == "config" && d.Type().IsRegular() {
+		m.names.paths = append(m.names.paths, configured(path)...)
+	}
 	switch {
 	case d.IsDir():
 		return iofs.SkipDir
@@ -94,13 +94,6 @@ func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 		m.names.hard = append(m.names.hard, path)
 	}
 	return nil
-}
-
-// isWorktreeLink says whether a path is one of the files by which a git directory leads to another: git takes hooks and
-// configuration from there. Those of new worktrees are made by git itself, so the name is not a mandatory one.
-func isWorktreeLink(rel string) bool {
-	dir, name := filepath.Split(rel)
-	return (name == "commondir" || name == "gitdir") && strings.Contains("/"+dir, "/.git/") && strings.Contains(dir, "/worktrees/")
 }
 
 // maxPath is the longest path in which a name is still looked for: what lies deeper in a tree is made read-only whole.
@@ -143,32 +136,6 @@ func (m *mountPlanner) visitDetour(root, rel, path string) {
 			m.names.paths = append(append(m.names.paths, path), links...)
 		}
 	}
-}
-
-// gitDir is where the file ".git" of a worktree or submodule leads.
-func gitDir(file string) string {
-	// The file is the command's: it may have made it huge, or replaced it by a FIFO.
-	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxPath+1))
-	if err != nil || len(b) > maxPath {
-		return ""
-	}
-	dir, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: ")
-	if !ok {
-		return ""
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(filepath.Dir(file), dir)
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return ""
-	}
-	return real
 }
 
 func hardLinks(path string) uint64 {
