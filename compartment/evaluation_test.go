@@ -381,6 +381,7 @@ func TestAfterTheEnd(t *testing.T) {
 	_, f := e.CallSync(1, nil)
 	require.Equal(t, KindCancelled, f.Kind)
 	require.Empty(t, o.Console.Entries)
+	require.Empty(t, e.console.Entries)
 	require.Empty(t, e.effects)
 }
 

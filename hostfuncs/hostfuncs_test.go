@@ -122,6 +122,7 @@ func TestGated(t *testing.T) {
 			return v, err
 		}, scope)
 	}
+	require.True(t, gated(gate.Verdict{}, nil).Gated)
 	o := evaluate(t, "readFile('ok.txt')", gated(gate.Verdict{Approved: true}, nil))
 	require.Equal(t, `"hello"`, string(o.Data))
 	require.Len(t, asked, 1)
