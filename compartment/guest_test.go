@@ -79,8 +79,8 @@ func parseProgram(t *testing.T, file, text string) program {
 	return p
 }
 
-// TestGuestPrograms runs every program on every engine. Beside its own line, each must leave a process that answers, end inside its time, and
-// say nothing of the host (R2, R6, R252, R254, R256, R257).
+// TestGuestPrograms runs every program on every engine. Beside its own line, each must leave a process that answers,
+// end inside its time, and say nothing of the host (R2, R6, R252, R254, R256, R257).
 func TestGuestPrograms(t *testing.T) {
 	all := programs(t)
 	require.Greater(t, len(all), 200)

@@ -9,7 +9,8 @@ import (
 var (
 	// ErrPath: the path as it was written cannot be below the root.
 	ErrPath = errors.New("path refused")
-	// ErrNotFound: there is no such file, or it may not be read. The two are one on purpose: files cannot be probed for (R287).
+	// ErrNotFound: there is no such file, or it may not be read. The two are one on purpose: files cannot be probed
+	// for (R287).
 	ErrNotFound = errors.New("no such file, or it may not be read")
 	// ErrIsDirectory: a directory where a file was asked for.
 	ErrIsDirectory = errors.New("is a directory")
@@ -21,8 +22,8 @@ var (
 	ErrIO = errors.New("could not be read")
 )
 
-// Error is one file that was not had. Error() names only the path as the model wrote it, and can be shown to a model; the cause,
-// with everything of the host, is behind Unwrap.
+// Error is one file that was not had. Error() names only the path as the model wrote it, and can be shown to a model;
+// the cause, with everything of the host, is behind Unwrap.
 type Error struct {
 	// Kind is one of the sentinels.
 	Kind error

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open opens a clean path below the handle. O_NONBLOCK: a pipe without a writer must not hold us. O_NOCTTY: a terminal must not become ours.
+// open opens a clean path below the handle. O_NONBLOCK: a pipe without a writer must not hold us. O_NOCTTY: a
+// terminal must not become ours.
 func (d *Dir) open(clean string) (*os.File, error) {
 	conn, err := d.handle.SyscallConn()
 	if err != nil {
@@ -55,8 +56,8 @@ func realPath(_ *Dir, f *os.File, _ string) (string, error) {
 	return p, errors.Join(err, linkErr)
 }
 
-// isLinkOrName tells errors that are about the path, not about reading: a link (ELOOP), a file where a directory should be, a way
-// out (EXDEV), a name that is too long, a device that nobody serves, a socket (ENXIO).
+// isLinkOrName tells errors that are about the path, not about reading: a link (ELOOP), a file where a directory
+// should be, a way out (EXDEV), a name that is too long, a device that nobody serves, a socket (ENXIO).
 func isLinkOrName(err error) bool {
 	for _, e := range []unix.Errno{unix.ELOOP, unix.ENOTDIR, unix.EXDEV, unix.ENAMETOOLONG, unix.ENXIO, unix.ENODEV, unix.EINVAL} {
 		if errors.Is(err, e) {

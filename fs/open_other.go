@@ -15,7 +15,8 @@ import (
 // errLink is a symbolic link in a path.
 var errLink = errors.New("a part of the path is a symbolic link")
 
-// open opens a clean path below the root. Links are looked for first; os.Root keeps what is opened below the root in any case.
+// open opens a clean path below the root. Links are looked for first; os.Root keeps what is opened below the root in
+// any case.
 func (d *Dir) open(clean string) (*os.File, error) {
 	parts := strings.Split(clean, "/")
 	for i := range parts {

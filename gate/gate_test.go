@@ -74,7 +74,8 @@ func TestCauseIsKept(t *testing.T) {
 	require.EqualError(t, gate.Ask(t.Context(), nil, gate.Call{Tool: "save_media"}), "save_media: gate unavailable: no gate was given")
 }
 
-// TestGateAbortSplit: the end of the turn is passed on as it is, and is no gate error; a gate that was cancelled alone is one (R185).
+// TestGateAbortSplit: the end of the turn is passed on as it is, and is no gate error; a gate that was cancelled
+// alone is one (R185).
 func TestGateAbortSplit(t *testing.T) {
 	turn, end := context.WithCancelCause(t.Context())
 	stopped := errors.New("the user pressed stop")
@@ -108,7 +109,8 @@ func TestLateApprovalApprovesNothing(t *testing.T) {
 	}
 }
 
-// TestGateSuspends: Ask has no time-out of its own, and ends with the context also when the gate does not look at it (R181).
+// TestGateSuspends: Ask has no time-out of its own, and ends with the context also when the gate does not look at it
+// (R181).
 func TestGateSuspends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn, end := context.WithCancel(t.Context())
