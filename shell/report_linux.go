@@ -60,8 +60,7 @@ func (p *jailPlan) checks(r *jail.Ready) []check {
 		{jail.LayerCaps, "capabilities", noCaps, fmt.Sprintf("effective %s, bounding %s", r.Status["CapEff"], r.Status["CapBnd"])},
 		{jail.LayerNNP, "no_new_privs", r.Status["NoNewPrivs"] == "1", "NoNewPrivs: " + r.Status["NoNewPrivs"]},
 		{jail.LayerRlimits, "rlimits", r.CoreLimit == 0, fmt.Sprintf("core file limit %d", r.CoreLimit)},
-		{jail.LayerLandlock, "landlock", r.LandlockRefused, fmt.Sprintf("ABI %d, scopes for sockets and signals: %t; a write that no rule allows was refused: %t",
-			r.Landlock, r.Landlock >= 6, r.LandlockRefused)},
+		{jail.LayerLandlock, "landlock", r.LandlockRefused, fmt.Sprintf("ABI %d; a write that no rule allows was refused: %t", r.Landlock, r.LandlockRefused)},
 		{jail.LayerSeccomp, "seccomp", r.Status["Seccomp"] == "2" && r.SeccompErrno == syscall.EPERM,
 			fmt.Sprintf("mode %s; a call that the table refuses returned: %s", r.Status["Seccomp"], errnoText(r.SeccompErrno))},
 	}
