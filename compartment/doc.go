@@ -24,6 +24,7 @@
 // What crosses the boundary is a Value: a copy, plain data, made once. An engine makes it by looking at internal
 // slots; no getter, proxy trap, toString or toJSON of the guest runs. What is not data, a function, a proxy, a
 // getter, stands in the copy as a mark. A power never sees a mark: it is refused before. A mark in a result is shown.
+// So a guest cannot hand a function of its own to a power, to be called back.
 //
 // The result of an evaluation becomes Outcome.Value, a text for people, and Outcome.Data, strict JSON, when there is
 // JSON that says exactly the same. So:

@@ -35,8 +35,8 @@ type Power struct {
 	// Gated says that each call is put to a gate first. A gated power without Ask is refused when a compartment is
 	// opened.
 	Gated bool
-	// Ask is the gate: it returns nil to let the call go on. hostfuncs.Gated sets it. It runs before Do, on the call's
-	// own goroutine.
+	// Ask is the gate: it returns nil to let the call go on. It takes as long as it takes; that counts as time of the
+	// evaluation, but not of the call. hostfuncs.Gated sets it. It runs before Do, on the call's own goroutine.
 	Ask func(ctx context.Context, c *Call) error
 	// Revoked, when set, is asked before every call; true refuses it. hostfuncs.Revocable sets it.
 	Revoked func() bool
@@ -267,11 +267,26 @@ func (p Power) validate() error {
 	return nil
 }
 
-// isPowerName tells whether name is one or two identifiers of plain letters, and none that means something to
-// JavaScript objects.
+// taken are the names a power cannot have: words of the language, and names that every realm has already.
+var taken = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(`await break case catch class const continue debugger default delete do else enum export extends
+		false finally for function if implements import in instanceof interface let new null package private protected public return
+		static super switch this throw true try typeof var void while with yield arguments async
+		globalThis undefined NaN Infinity eval Function Object Array Boolean Symbol Number BigInt String RegExp Math JSON Reflect Proxy
+		Iterator ArrayBuffer SharedArrayBuffer Atomics DataView Map Set WeakMap WeakSet WeakRef FinalizationRegistry Promise Date Error
+		AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError Int8Array Uint8Array Uint8ClampedArray
+		Int16Array Uint16Array Int32Array Uint32Array BigInt64Array BigUint64Array Float16Array Float32Array Float64Array
+		isFinite isNaN parseFloat parseInt decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape`) {
+		m[w] = true
+	}
+	return m
+}()
+
+// isPowerName tells whether name is one or two identifiers of plain letters, and none that means something already.
 func isPowerName(name string) bool {
 	parts := strings.Split(name, ".")
-	if len(parts) > 2 {
+	if len(parts) > 2 || taken[parts[0]] {
 		return false
 	}
 	for _, p := range parts {

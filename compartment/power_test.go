@@ -58,11 +58,12 @@ func TestPowersAreChecked(t *testing.T) {
 			require.Equal(t, c.field, typed.Field)
 		})
 	}
-	for _, name := range []string{"", "1a", "a b", "a-b", "a.b.c", ".a", "a.", "__proto__", "a.constructor", "prototype", "ä", "a\n", "f()"} {
+	for _, name := range []string{"", "1a", "a b", "a-b", "a.b.c", ".a", "a.", "__proto__", "a.constructor", "prototype", "ä", "a\n", "f()",
+		"await", "Array", "undefined", "Object.get", "delete"} {
 		_, err := NewHost(Config{Powers: with(func(p *Power) { p.Name = name })})
 		require.ErrorIs(t, err, ErrConfig, "%q", name)
 	}
-	for _, name := range []string{"readFile", "$", "_a1", "store.get"} {
+	for _, name := range []string{"readFile", "$", "_a1", "store.get", "store.delete"} {
 		_, err := NewHost(Config{Powers: with(func(p *Power) { p.Name = name })})
 		require.NoError(t, err, name)
 	}
