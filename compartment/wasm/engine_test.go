@@ -52,7 +52,11 @@ func TestCodeIsCached(t *testing.T) {
 	answers(t, Options{CacheDir: dir})
 	require.Equal(t, files, cached(t, dir), "it was compiled again")
 
-	seal := filepath.Join(filepath.Dir(filepath.Dir(files[0])), sealName)
+	final := filepath.Dir(filepath.Dir(files[0]))
+	seal := filepath.Join(final, sealName)
+	list, err := os.ReadFile(seal)
+	require.NoError(t, err)
+	c := &codeCache{parent: dir, final: final}
 	for name, harm := range map[string]func() error{
 		"a byte of the code":      func() error { b := []byte(string(whole)); b[len(b)/2] ^= 1; return os.WriteFile(files[0], b, 0o600) },
 		"a byte of the beginning": func() error { b := []byte(string(whole)); b[20] ^= 1; return os.WriteFile(files[0], b, 0o600) },
@@ -62,14 +66,20 @@ func TestCodeIsCached(t *testing.T) {
 		"a file too many":         func() error { return os.WriteFile(files[0]+"x", whole, 0o600) },
 		"no list":                 func() error { return os.Remove(seal) },
 		"a list that is none":     func() error { return os.WriteFile(seal, []byte("{"), 0o600) },
+		"an empty list":           func() error { return os.WriteFile(seal, []byte("{}"), 0o600) },
 	} {
+		require.True(t, c.whole(), "before: %s", name)
 		require.NoError(t, harm(), name)
-		answers(t, Options{CacheDir: dir})
-		require.Equal(t, files, cached(t, dir), name)
-		b, err := os.ReadFile(files[0])
-		require.NoError(t, err)
-		require.Len(t, b, len(whole), name)
+		require.False(t, c.whole(), name)
+		require.NoError(t, os.RemoveAll(files[0]+"x"))
+		require.NoError(t, os.WriteFile(files[0], whole, 0o600))
+		require.NoError(t, os.WriteFile(seal, list, 0o600))
 	}
+	require.NoError(t, os.Truncate(files[0], 1000))
+	answers(t, Options{CacheDir: dir})
+	b, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	require.Len(t, b, len(whole), "it was not made anew")
 }
 
 // TestCodeIsCachedOnceByMany: processes, or engines, that start at the same time do not get in each other's way.

@@ -135,8 +135,12 @@ func checkInterface(m wazero.CompiledModule) error {
 			return fmt.Errorf("the guest's function %s is %s, want %s", row.name, got, row.signature)
 		}
 	}
-	if _, ok := m.ExportedMemories()[memoryName]; !ok {
+	mem, ok := m.ExportedMemories()[memoryName]
+	if !ok {
 		return fmt.Errorf("the guest does not export its memory as %q", memoryName)
+	}
+	if least := uint64(mem.Min()) * pageSize; least > setupMemory {
+		return fmt.Errorf("the guest begins with %d bytes of memory, at most %d are given", least, setupMemory)
 	}
 	for _, f := range m.ImportedFunctions() {
 		module, name, _ := f.Import()

@@ -11,6 +11,8 @@ import (
 func (in *instance) run(ev *compartment.Evaluation, source string) compartment.Ending {
 	in.realm.ev = ev
 	in.realm.stopStack = ""
+	in.free(in.thrown)
+	in.thrown = 0
 	end := in.guarded(source)
 	end.Unhandled = len(in.realm.unhandled)
 	if in.dead != nil {
@@ -140,6 +142,9 @@ func neverSettles() compartment.Ending {
 // value copies the result, inside the budget.
 func (in *instance) value(v handle) compartment.Ending {
 	out := in.copyResult(v)
+	if in.thrown != 0 { // a part could not be looked at
+		out = out.Omitting(1)
+	}
 	if k, stopped := in.realm.ev.Stopped(); stopped {
 		return compartment.Ending{Kind: k}
 	}
