@@ -65,11 +65,15 @@ func Example_stopped() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(o.Status, o.Kind, o.Session.State, o.Value.Text)
+		end := o.Value.Text
+		if o.Status != compartment.StatusOK {
+			end = string(o.Kind)
+		}
+		fmt.Println(o.Session.State, end)
 	}
 	// Output:
-	// ok  kept undefined
-	// stopped stopped/time rolled_back
-	// stopped stopped/memory rolled_back
-	// ok  kept 42
+	// kept undefined
+	// rolled_back stopped/time
+	// rolled_back stopped/memory
+	// kept 42
 }
