@@ -149,14 +149,13 @@ func (j *jailProcess) sendCommand(spec commandSpec, files []*os.File) error {
 	spawn := &jail.Spawn{N: len(files)}
 	all := []*os.File{file}
 	if j.cgroup != nil {
-		control, err := j.cgroup.files(j.plan.limits)
+		control, err := j.cgroup.files()
 		if err != nil {
 			return err
 		}
 		defer closeAll(control)
-		for _, c := range j.cgroup.controllers {
-			_, limit := c.limitFile(j.plan.limits)
-			spawn.Cgroups = append(spawn.Cgroups, jail.Cgroup{Name: j.cgroup.name, Limit: limit})
+		for range j.cgroup.controllers {
+			spawn.Cgroups = append(spawn.Cgroups, j.cgroup.name)
 		}
 		all = append(all, control...)
 	}
