@@ -184,10 +184,10 @@ func (in *instance) tick(s []uint64) {
 }
 
 // outOfMemory is called when the guest asks for more memory than it may have. While it runs it is stopped then and there: what it does
-// when it is told that there is none is its own, and a program could catch it.
-func (in *instance) outOfMemory() {
+// when it is told that there is none is its own, and a program could catch it. Only when it is asked where it was it gets a little more.
+func (in *instance) outOfMemory() bool {
 	if in.locating > 0 || in.mod == nil {
-		return
+		return in.locating > 0
 	}
 	if in.realm.ev != nil {
 		in.realm.ev.Stop(compartment.KindMemory)

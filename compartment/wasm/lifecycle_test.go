@@ -39,6 +39,16 @@ func resident(t testing.TB) int {
 	return 0
 }
 
+// descriptors counts the open files of the process.
+func descriptors(t testing.TB) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skipf("SKIPPED: no /proc here: %v", err)
+	}
+	return len(entries)
+}
+
 // TestPromises: it promises everything, and says what it is.
 func TestPromises(t *testing.T) {
 	e := testEngine(t)
@@ -70,9 +80,11 @@ func TestMemoryIsFlat(t *testing.T) {
 		n = 500
 	}
 	round(n / 10)
-	before := resident(t)
+	before, files, running := resident(t), descriptors(t), runtime.NumGoroutine()
 	round(n)
 	after := resident(t)
+	require.Equal(t, files, descriptors(t))
+	require.LessOrEqual(t, runtime.NumGoroutine(), running+10)
 	t.Logf("%d compartments: resident %d KB before, %d KB after", n, before>>10, after>>10)
 	require.Less(t, after-before, 8<<20)
 }

@@ -11,7 +11,7 @@
 // Code runs for ever only through loops or through calls. A loop costs one unit of fuel a round. Calls cost nothing: a chain of them is as
 // deep as the machine's stack, which is limited elsewhere, and then it ends in a trap. A module that branches at every level of a deep recursion and has
 // no loop in it at all would run long without spending; no interpreter is built like that, because its dispatch is a loop. Metering the
-// entries of functions too cost six times as much (see the benchmark in compartment/wasm) and is not done. A single
+// entries of functions too was measured to cost 18 % where loops alone cost 2 %, and is not done. A single
 // bulk instruction (memory.copy, memory.fill) costs nothing and is as long as the memory is large.
 //
 // # State
