@@ -35,7 +35,9 @@ func (b *builder) enterCgroups(groups []cgroupDir) {
 }
 
 // removeCgroups removes the directories when every process in them is gone. The host does the same; it matters when
-// the host was killed. EBUSY lasts until the last process is buried.
+// the host was killed. EBUSY lasts until the last process is buried. Where the parent directory cannot be written
+// without a capability (the root of a version 1 hierarchy has mode 0555), an empty directory stays until the next
+// sandbox of anybody is opened and sweeps it.
 func removeCgroups(groups []cgroupDir) {
 	for _, g := range groups {
 		for tries := 0; tries < 100; tries++ {
