@@ -14,7 +14,8 @@
 // RESOLVE_NO_MAGICLINKS): no symbolic link is followed in any part of it (R291), and swapping one in at the last
 // moment wins nothing.
 //
-// Only regular files are read. A pipe, a device or a directory is refused without waiting for it.
+// Only regular files are read. A pipe, a device or a directory is refused without waiting for it. List gives the names in
+// a directory.
 //
 // # What it does not stop
 //
@@ -24,8 +25,8 @@
 //
 // # Errors
 //
-// Each is an *Error and one of ErrPath, ErrNotFound, ErrIsDirectory, ErrNotRegular, ErrTooLarge, ErrIO. Its text
-// names no path of the host.
+// Each is an *Error and one of ErrPath, ErrNotFound, ErrIsDirectory, ErrNotRegular, ErrTooLarge,
+// ErrNotDirectory, ErrTooMany, ErrIO. Its text names no path of the host.
 package fs
 
 import (

@@ -18,6 +18,10 @@ var (
 	ErrNotRegular = errors.New("is not a regular file")
 	// ErrTooLarge: the file is longer than was asked for at most.
 	ErrTooLarge = errors.New("is too large")
+	// ErrNotDirectory: a file where a directory was asked for.
+	ErrNotDirectory = errors.New("is not a directory")
+	// ErrTooMany: the directory has more names than were asked for at most.
+	ErrTooMany = errors.New("has too many names")
 	// ErrIO: reading went wrong.
 	ErrIO = errors.New("could not be read")
 )
@@ -31,7 +35,7 @@ type Error struct {
 	Path string
 	// Reason is set for ErrPath.
 	Reason Reason
-	// Limit is set for ErrTooLarge, in bytes.
+	// Limit is set for ErrTooLarge, in bytes, and for ErrTooMany, in names.
 	Limit int64
 	// Err is the cause.
 	Err error
@@ -45,6 +49,8 @@ func (e *Error) Error() string {
 		return p + ": " + remedies[e.Reason]
 	case ErrTooLarge:
 		return p + ": is larger than " + strconv.FormatInt(e.Limit, 10) + " bytes"
+	case ErrTooMany:
+		return p + ": has more than " + strconv.FormatInt(e.Limit, 10) + " names"
 	}
 	return p + ": " + e.Kind.Error()
 }

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"errors"
+	iofs "io/fs"
 	"os"
 	"strconv"
 
@@ -54,6 +55,30 @@ func realPath(_ *Dir, f *os.File, _ string) (string, error) {
 		}
 	})
 	return p, errors.Join(err, linkErr)
+}
+
+// modeOf is the type of a name in an open directory: asked of the descriptor, so that a link that is swapped in on the
+// way to it changes nothing.
+func (d *Dir) modeOf(dir *os.File, _, name string) (iofs.FileMode, error) {
+	conn, err := dir.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var st unix.Stat_t
+	var statErr error
+	err = conn.Control(func(fd uintptr) { statErr = unix.Fstatat(int(fd), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	if err = errors.Join(err, statErr); err != nil {
+		return 0, &os.PathError{Op: "fstatat", Path: name, Err: err}
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return 0, nil
+	case unix.S_IFDIR:
+		return iofs.ModeDir, nil
+	case unix.S_IFLNK:
+		return iofs.ModeSymlink, nil
+	}
+	return iofs.ModeIrregular, nil
 }
 
 // isLinkOrName tells errors that are about the path, not about reading: a link (ELOOP), a file where a directory

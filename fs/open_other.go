@@ -43,6 +43,15 @@ func realPath(d *Dir, _ *os.File, clean string) (string, error) {
 	return filepath.Join(root, filepath.FromSlash(clean)), nil
 }
 
+// modeOf is the type of a name in a directory.
+func (d *Dir) modeOf(_ *os.File, clean, name string) (iofs.FileMode, error) {
+	info, err := d.root.Lstat(filepath.Join(filepath.FromSlash(clean), name))
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode(), nil
+}
+
 // isLinkOrName tells errors that are about the path, not about reading.
 func isLinkOrName(err error) bool {
 	return errors.Is(err, errLink) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG) ||
