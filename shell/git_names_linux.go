@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -49,41 +50,99 @@ func isWorktreeLink(rel string) bool {
 	return (name == "commondir" || name == "gitdir") && strings.Contains("/"+dir, "/.git/") && strings.Contains(dir, "/worktrees/")
 }
 
-// maxGitConfig is the longest git configuration that is looked into.
-const maxGitConfig = 1 << 20
+// gitConfigs follows what the git directory at a ".git" leads to: the configurations that git reads for the working tree
+// in dir, wherever they are, and what they name inside of writable trees.
+func gitConfigs(dotGit string) []string {
+	work, git := filepath.Dir(dotGit), dotGit
+	if real, err := filepath.EvalSymlinks(dotGit); err == nil {
+		git = real
+	}
+	if info, err := os.Lstat(git); err == nil && info.Mode().IsRegular() {
+		git = gitDir(git)
+	}
+	common := git
+	if dir := strings.TrimSpace(readOwned(filepath.Join(git, "commondir"), maxPath)); dir != "" {
+		common = dir
+		if !filepath.IsAbs(dir) {
+			common = filepath.Join(git, dir)
+		}
+	}
+	c := &gitConfig{work: work, git: common, seen: map[string]bool{}}
+	c.read(filepath.Join(common, "config"))
+	c.read(filepath.Join(git, "config.worktree"))
+	return c.found
+}
 
-// configured are the files and directories that a git configuration makes git run or read: core.hooksPath, relative to
-// the working tree, and the path of an include, relative to the file.
-func configured(config string) []string {
-	var out []string
+// gitConfig collects the existing files and directories that a configuration names.
+type gitConfig struct {
+	work, git string
+	seen      map[string]bool
+	found     []string
+}
+
+// Bounds on what is followed: a configuration is the command's to write when allowGitConfig lets it.
+const (
+	maxGitConfig  = 1 << 20
+	maxGitConfigs = 100
+)
+
+// dataSections hold addresses and places that git only moves data to and from; core.worktree is the tree itself.
+var dataSections = []string{"remote", "url", "branch", "submodule", "user"}
+
+// read looks at every value with something in it that could be a path, rather than at a list of keys that git adds to:
+// hooks paths, includes, file system monitors, filters, aliases. It errs on the side of protecting too much.
+func (c *gitConfig) read(file string) {
+	if c.seen[file] || len(c.seen) >= maxGitConfigs {
+		return
+	}
+	c.seen[file] = true
+	text := strings.NewReplacer("\\\r\n", "", "\\\n", "", "\\\"", "", "\\\\", "\\", `"`, "").Replace(readOwned(file, maxGitConfig))
 	section := ""
-	for _, line := range strings.Split(readOwned(config, maxGitConfig), "\n") {
+	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if head, ok := strings.CutPrefix(line, "["); ok {
 			head, line, _ = strings.Cut(head, "]")
-			section, _, _ = strings.Cut(strings.ToLower(head), " ")
-			line = strings.TrimSpace(line)
+			section = strings.ToLower(strings.FieldsFunc(head+" ", func(r rune) bool { return r == ' ' || r == '.' })[0])
 		}
 		key, value, ok := strings.Cut(line, "=")
-		if !ok {
+		key = strings.ToLower(strings.TrimSpace(key))
+		if !ok || slices.Contains(dataSections, section) || section == "core" && key == "worktree" {
 			continue
 		}
-		value = strings.Trim(strings.TrimSpace(value), `"`)
-		base := ""
-		switch key = strings.ToLower(strings.TrimSpace(key)); {
-		case section == "core" && key == "hookspath":
-			base = filepath.Dir(filepath.Dir(config))
-		case (section == "include" || section == "includeif") && key == "path":
-			base = filepath.Dir(config)
-		default:
-			continue
+		value, _, _ = strings.Cut(value, " #")
+		value = strings.TrimSpace(value)
+		include := strings.HasPrefix(section, "include")
+		words := strings.Fields(strings.TrimPrefix(value, "!"))
+		words = slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(w, "/") }) // a bare word is looked up in PATH
+		if include || slices.Contains(pathKeys, key) {
+			words = append(words, value)
 		}
-		if !filepath.IsAbs(value) {
-			value = filepath.Join(base, value)
-		}
-		if real, err := filepath.EvalSymlinks(value); err == nil {
-			out = append(append(out, real), linksOn(value)...)
+		for _, w := range words {
+			c.follow(w, filepath.Dir(file), include)
 		}
 	}
-	return out
+}
+
+// pathKeys have a path as their value, with or without a slash in it.
+var pathKeys = []string{"hookspath", "attributesfile", "templatedir"}
+
+// follow looks for what a word names, from each directory that git may take it relative to.
+func (c *gitConfig) follow(word, dir string, include bool) {
+	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(word, "~/") {
+		word = filepath.Join(home, word[2:])
+	}
+	for _, base := range []string{dir, c.work, c.git} {
+		path := word
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(base, path)
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if word == "" || err != nil || real == c.git || below(c.work, real) {
+			continue // absent, or the tree itself and what is around it
+		}
+		c.found = append(append(c.found, real), linksOn(path)...)
+		if include {
+			c.read(real)
+		}
+	}
 }

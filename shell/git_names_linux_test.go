@@ -18,21 +18,56 @@ func put(t *testing.T, path, text string) string {
 	return path
 }
 
-// A protected configuration leads git to a hooks directory and to other configurations: those are found too.
+// A configuration leads git to a hooks directory, to scripts and to other configurations, in every spelling that git
+// takes: those are found. Addresses and the working tree itself are left alone.
 func TestWhatAGitConfigurationLeadsTo(t *testing.T) {
 	dir := t.TempDir()
-	hooks := filepath.Dir(put(t, filepath.Join(dir, "w/.myhooks/pre-commit"), "x"))
-	team := put(t, filepath.Join(dir, "w/team.gitconfig"), "x")
-	more := put(t, filepath.Join(dir, "more"), "x")
-	config := put(t, filepath.Join(dir, "w/.git/config"), `[user]
-	path = ../ignored
-[CORE] hooksPath = .myhooks
+	at := func(name string) string { return filepath.Join(dir, name) }
+	put(t, at("w/.h1/pre-commit"), "x")
+	for _, f := range []string{"w/fsmon.sh", "w/filter.sh", "w/alias.sh", "more", "w/worktree.sh", "w/split", "w/bare"} {
+		put(t, at(f), "x")
+	}
+	put(t, at("w/nested.gitconfig"), "[core]\n hookspath = .h2\n")
+	put(t, at("w/.h2/post-merge"), "x")
+	put(t, at("w/team.gitconfig"), "[include] path = nested.gitconfig\n")
+	put(t, at("w/data/repo/HEAD"), "x")
+	put(t, at("w/.git/config.worktree"), "[core] editor = ./worktree.sh\n")
+	put(t, at("w/.git/config"), `[user]
+	name = fsmon.sh
+[CORE] hooksPath = .h"1"
+	fsmonitor = ./fsmon.sh --flag # why
+	editor = bare
+	worktree = ..
+	pager = ./spl\
+it
+[remote "origin"]
+	url = data/repo
+[filter "x"] clean = "sh ./filter.sh %f"
+[alias]
+	a = !./alias.sh
 [include]
 	path = "../team.gitconfig"
 	path = absent
 [includeIf "gitdir:x"]
-	Path = `+more+"\n")
-	require.Equal(t, []string{hooks, team, more}, configured(config))
+	Path = `+at("more")+"\n")
+	var want []string
+	for _, f := range []string{"w/.h1", "w/fsmon.sh", "w/split", "w/filter.sh", "w/alias.sh", "w/team.gitconfig", "w/nested.gitconfig", "w/.h2", "more", "w/worktree.sh"} {
+		want = append(want, at(f))
+	}
+	got := gitConfigs(at("w/.git"))
+	for _, f := range want {
+		require.Contains(t, got, f)
+	}
+	require.NotContains(t, got, at("w/data/repo"))
+	require.NotContains(t, got, at("w"))
+	require.NotContains(t, got, at("w/bare"), "a bare word is no path")
+	require.NotContains(t, got, dir)
+
+	// A worktree: its configuration is the main repository's, and paths in it are relative to the worktree.
+	put(t, at("tree/.git"), "gitdir: ../w/.git/worktrees/tree\n")
+	put(t, at("w/.git/worktrees/tree/commondir"), "../..\n")
+	put(t, at("tree/.h1/pre-commit"), "x")
+	require.Contains(t, gitConfigs(at("tree/.git")), at("tree/.h1"))
 }
 
 // What a command can put in place of a file is read neither whole nor for ever: a huge sparse file, a FIFO, a link.

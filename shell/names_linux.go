@@ -35,6 +35,9 @@ func (m *mountPlanner) addNames(ctx context.Context) error {
 		left := maxScan
 		for _, root := range m.rules.WritableRoots() {
 			m.names.roots++
+			for dir := filepath.Dir(root); dir != "/"; dir = filepath.Dir(dir) { // git looks upwards for its directory
+				m.names.paths = append(m.names.paths, gitConfigs(filepath.Join(dir, ".git"))...)
+			}
 			if err := m.scan(ctx, root, &left); err != nil {
 				return err
 			}
@@ -73,6 +76,9 @@ func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 		m.names.paths = append(m.names.paths, path)
 		return iofs.SkipDir
 	}
+	if strings.EqualFold(d.Name(), ".git") {
+		m.names.paths = append(m.names.paths, gitConfigs(path)...)
+	}
 	rel := strings.TrimPrefix(path, strings.TrimSuffix(root, "/")+"/")
 	if d.Type()&iofs.ModeSymlink != 0 || strings.EqualFold(d.Name(), ".git") && d.Type().IsRegular() {
 		m.visitDetour(root, rel, path)
@@ -84,9 +90,6 @@ func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 		return nil
 	}
 	m.found(path)
-	if d.Name() == "config" && d.Type().IsRegular() {
-		m.names.paths = append(m.names.paths, configured(path)...)
-	}
 	switch {
 	case d.IsDir():
 		return iofs.SkipDir
