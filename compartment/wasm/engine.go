@@ -52,8 +52,9 @@ type Engine struct {
 	quantum      int32
 	stats        meter.Stats
 
-	system memorySystem
-	base   *base // the hardened realm every compartment starts from
+	system  memorySystem
+	staging sync.Pool // of *[]byte, for the memory that instances have before it becomes the image
+	base    *base     // the hardened realm every compartment starts from
 
 	life   sync.RWMutex // read-locked while a compartment is opened, so that the engine is not closed meanwhile
 	mu     sync.Mutex   // guards what follows
@@ -100,6 +101,14 @@ func newEngine(ctx context.Context, o Options, system memorySystem, quantum int3
 	if err := e.makeBase(); err != nil {
 		return nil, errors.Join(engineError("make the realm", err), e.Close())
 	}
+	first := int(e.module.ExportedMemories()[memoryName].Min()) * pageSize
+	e.staging.New = func() any {
+		var area []byte
+		if e.base.image.size() > first {
+			area = make([]byte, first)
+		}
+		return &area
+	}
 	return e, nil
 }
 
@@ -137,7 +146,7 @@ func findGuest(o Options) ([]byte, error) {
 
 // makeBase makes the realm that compartments start from.
 func (e *Engine) makeBase() error {
-	in, err := e.newInstance(setupMemory)
+	in, err := e.newInstance(setupMemory, nil)
 	if err != nil {
 		return err
 	}

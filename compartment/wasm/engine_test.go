@@ -163,6 +163,7 @@ func TestInterfaceTable(t *testing.T) {
 	seen := map[string]bool{}
 	for x, row := range exports {
 		require.NotEmpty(t, row.name, "export %d has no row", x)
+		require.NotEmpty(t, row.what, row.name)
 		require.False(t, seen[row.name], row.name)
 		seen[row.name] = true
 		params, results := parseSignature(row.signature)

@@ -54,14 +54,14 @@ type instance struct {
 // errUnwind is what is thrown through the frames of a guest that is not to go on. It says nothing: the instance knows why.
 var errUnwind = errors.New("stopped")
 
-// newInstance makes an instance without a realm.
-func (e *Engine) newInstance(limit uint64) (in *instance, err error) {
+// newInstance makes an instance without a realm. What wazero writes into its memory at first goes to the staging area, when there is one.
+func (e *Engine) newInstance(limit uint64, staging []byte) (in *instance, err error) {
 	in = &instance{engine: e, limit: limit}
 	in.ctx = context.WithValue(context.Background(), instanceKey{}, in)
 	if in.mem, err = e.system.newMemory(limit, in.outOfMemory); err != nil {
 		return nil, err
 	}
-	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return in.mem })
+	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return &staged{in.mem, staging} })
 	in.mod, err = e.runtime.InstantiateModule(experimental.WithMemoryAllocator(in.ctx, allocate), e.module, e.moduleConfig)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("instantiate the guest: %s", firstLine(err)), in.mem.release())

@@ -36,7 +36,7 @@ func TestMeteringIsWhatStops(t *testing.T) {
 
 // TestHardeningIsWhatProtects runs the attacks in a realm of the engine's own.
 func TestHardeningIsWhatProtects(t *testing.T) {
-	in, err := testEngine(t).newInstance(setupMemory)
+	in, err := testEngine(t).newInstance(setupMemory, nil)
 	require.NoError(t, err)
 	defer in.close()
 	in.call(xInitialize)
