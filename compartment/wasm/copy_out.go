@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -165,7 +166,7 @@ const shortName = 1000
 // shortText reads a string of which a beginning will do; anything else is empty.
 func (c *copier) shortText(h handle) string { return c.in.shortText(h, shortName) }
 
-// shortText reads the first most units of a string; anything but a string is empty.
+// shortText reads the first most units of a string, and says so when that is not all; anything but a string is empty.
 func (in *instance) shortText(h handle, most int) string {
 	if t := in.typeOf(h); t != tagString && t != tagRope {
 		return ""
@@ -174,7 +175,11 @@ func (in *instance) shortText(h handle, most int) string {
 	pair := in.invoke(in.fixed.cut, h, n)
 	beginning := in.element(pair, 1)
 	defer in.free(n, pair, beginning)
-	return repairSurrogates(in.text(beginning))
+	s := repairSurrogates(in.text(beginning))
+	if length := int(in.numberAt(pair, 0)); length > most {
+		s += fmt.Sprintf("… (%d characters in all)", length)
+	}
+	return s
 }
 
 // bigDigits bounds the digits of a BigInt that is copied.
@@ -273,5 +278,9 @@ func (c *copier) classed(h handle, kind class) compartment.Value {
 	}
 	name := handle(in.call(xClassName, uint64(h)))
 	defer in.free(name)
-	return c.mark(compartment.TypeOther, c.shortText(name)) // a generator, an iterator, a weak map: they have no data of their own
+	class := c.shortText(name) // a generator, an iterator, a weak map: they have no data of their own
+	if strings.Contains(class, "Iterator") || strings.Contains(class, "Generator") {
+		class = "iterator" // the word for all of them, on every engine
+	}
+	return c.mark(compartment.TypeOther, class)
 }

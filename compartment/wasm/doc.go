@@ -31,8 +31,7 @@
 //
 // # Sources
 //
-// A source is one script. await may stand at its top level, so there it is a keyword and no name. The result is the value of the last statement that has
-// one; a promise is waited for.
+// A source is one script. await may stand at its top level. The result is the value of the last statement that has one; a promise is waited for.
 //
 // # Costs
 //

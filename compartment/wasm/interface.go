@@ -82,7 +82,7 @@ var exports = [exportCount]exportRow{
 	xSetGCThreshold:      {"qjs_set_gc_threshold", "i>", "bytes in use at which garbage is collected next"},
 	xMalloc:              {"wasm_malloc", "i>i", "memory for the host; 0 when there is none"},
 	xFree:                {"wasm_free", "i>", "gives it back"},
-	xEval:                {"qjs_eval", "iiii>i", "source, its length (a zero byte follows), file name, flags (128: a script in which await may stand; the result is a promise of an object whose value is that of the script)"},
+	xEval:                {"qjs_eval", "iiii>i", "source, its length (a zero byte follows), file name, flags: 0 a script; 32 read it only; 128 a script in which await may stand, and the result is a promise of an object whose value is that of the script"},
 	xCall:                {"qjs_call", "iiii>i", "function, this, count and array of arguments"},
 	xRunJob:              {"qjs_execute_pending_job", ">i", "runs one job: 1 done, 0 there was none, below 0 it threw"},
 	xIsException:         {"qjs_is_exception", "i>i", "whether a handle stands for something thrown"},
@@ -117,8 +117,12 @@ var exports = [exportCount]exportRow{
 	xPromiseResult:       {"qjs_promise_result", "i>i", "value or reason of a settled promise"},
 }
 
-// evalScript is the flag of qjs_eval for a script at whose top level await may stand.
-const evalScript = 128
+// The flags of qjs_eval.
+const (
+	evalPlain       = 0   // a script; the result is its value
+	evalCompileOnly = 32  // a script is read and not run
+	evalScript      = 128 // a script at whose top level await may stand; the result is a promise
+)
 
 // maxParams is the longest list of arguments in the interface.
 const maxParams = 4
