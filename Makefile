@@ -1,22 +1,29 @@
-# Everything here needs Go and make, nothing else. `make test` is the command that passes all tests.
+# Everything here needs Go and make; npm brings the guest, the JavaScript engine of compartment/wasm. `make test` is the
+# command that passes all tests.
 
 GO ?= go
 # Pinned: a new version is a change of its own, with what it newly finds.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all check test demo format vet static tidy cross
+.PHONY: all check test demo guest format vet static tidy cross
 
 all: check test
 
 ## test: every test that can run here; what cannot run is skipped aloud (SALLYPORT_LIVE=require forbids that).
 ## The second line runs the attacks once more, against each layer alone and against none.
-test:
+test: guest
 	$(GO) test ./...
 	$(GO) test -tags sallyport_layers ./live ./shell/...
 
 ## demo: the guided tour
-demo:
+demo: guest
 	$(GO) run ./cmd/demo
+
+## guest: bring the guest, once; a file that is there already is checked and not fetched again. Where it cannot be
+## brought, what needs it says so: the tests skip aloud, or fail under SALLYPORT_LIVE=require.
+guest:
+	@if ! command -v npm >/dev/null; then echo "the guest of compartment/wasm is not brought: there is no npm" >&2; \
+	elif ! $(GO) generate ./compartment/wasm; then echo "the guest of compartment/wasm was not brought" >&2; fi
 
 ## check: what must hold before a change is offered; changes nothing
 check: format vet static tidy cross

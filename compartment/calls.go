@@ -32,8 +32,8 @@ type Settled struct {
 	Failure *Failure // nil when it went well
 }
 
-// Call begins a call of the asynchronous power at index i of Powers, and returns its ticket. What refuses it comes out of Wait, like every
-// other end. When the evaluation's own budget of calls is used up it stops the evaluation.
+// Call begins a call of the asynchronous power at index i of Powers, and returns its ticket. What refuses it comes
+// out of Wait, like every other end. When the evaluation's own budget of calls is used up it stops the evaluation.
 func (e *Evaluation) Call(i int, args []Value) (ticket int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -76,8 +76,8 @@ func (e *Evaluation) CallSync(i int, args []Value) (Value, *Failure) {
 	}
 }
 
-// beginSync admits a synchronous call and starts it, unless it is Local. It does not wait for a place: the guest, which could have
-// taken it, is waiting.
+// beginSync admits a synchronous call and starts it, unless it is Local. It does not wait for a place: the guest,
+// which could have taken it, is waiting.
 func (e *Evaluation) beginSync(p *Power, args []Value) (*pending, *Failure) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -270,7 +270,8 @@ func (e *Evaluation) Waiting() bool {
 	return len(e.live)+len(e.early) > 0
 }
 
-// Wait waits for the next call to come to its end. It returns false when the evaluation has to end, or nothing is under way.
+// Wait waits for the next call to come to its end. It returns false when the evaluation has to end, or nothing is
+// under way.
 func (e *Evaluation) Wait() (Settled, bool) {
 	for e.Waiting() {
 		if s, ok := e.takeEarly(); ok {
@@ -332,12 +333,13 @@ func (e *Evaluation) conclude(ev event) {
 	}
 }
 
-// grace is how long the end of an evaluation waits for calls whose context has just ended, so that what they did is known.
-// It is part of the 250 ms in which a stopped evaluation has to be over.
+// grace is how long the end of an evaluation waits for calls whose context has just ended, so that what they did is
+// known. It is part of the 250 ms in which a stopped evaluation has to be over.
 const grace = 100 * time.Millisecond
 
-// windUp brings the calls that are under way to their end, each as its power's cancel policy says. It is called when the guest
-// runs no more; the evaluation's context has ended. Calls that had not been started are dropped: nothing of them reached the host.
+// windUp brings the calls that are under way to their end, each as its power's cancel policy says. It is called when
+// the guest runs no more; the evaluation's context has ended. Calls that had not been started are dropped: nothing of
+// them reached the host.
 func (e *Evaluation) windUp() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

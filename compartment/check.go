@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// checkArgs compares the copied arguments with the power's parameters. It returns them filled up with undefined, or says, for the
-// guest, which one is wrong and why. Nothing is converted: what is not already right is refused.
+// checkArgs compares the copied arguments with the power's parameters. It returns them filled up with undefined, or
+// says, for the guest, which one is wrong and why. Nothing is converted: what is not already right is refused.
 func (p *Power) checkArgs(args []Value, maxBytes int) ([]Value, string) {
 	out := make([]Value, 0, max(len(args), len(p.Params)))
 	size := 0

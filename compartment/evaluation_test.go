@@ -136,7 +136,8 @@ func TestLimitOfCalls(t *testing.T) {
 	require.Equal(t, int64(3), o.Used.HostCalls.Used, "the one too many reached nobody")
 }
 
-// TestConcurrencyIsBounded: no more calls run at one time than may, in all and of one power; the others wait their turn.
+// TestConcurrencyIsBounded: no more calls run at one time than may, in all and of one power; the others wait their
+// turn.
 func TestConcurrencyIsBounded(t *testing.T) {
 	var now, most atomic.Int32
 	var slow, slowest atomic.Int32
@@ -170,7 +171,8 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	e.Finish(Ending{})
 }
 
-// TestTimeStops: at its limit the evaluation ends, whatever it waits for, and says why; the caller's end is told apart from it (R255).
+// TestTimeStops: at its limit the evaluation ends, whatever it waits for, and says why; the caller's end is told
+// apart from it (R255).
 func TestTimeStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, err := NewHost(Config{Limits: Limits{Time: time.Second, CallTime: time.Hour}, Powers: []Power{
@@ -315,7 +317,8 @@ func TestGateRunsFirst(t *testing.T) {
 	})
 }
 
-// TestPendingGateEndsWithTheEvaluation: a question nobody answered is no effect, also for a power that would be let finish.
+// TestPendingGateEndsWithTheEvaluation: a question nobody answered is no effect, also for a power that would be let
+// finish.
 func TestPendingGateEndsWithTheEvaluation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, err := NewHost(Config{Limits: Limits{Time: time.Second}, Powers: []Power{{Name: "f", Gated: true, OnCancel: CancelFinishes, Do: nothing,
@@ -381,6 +384,7 @@ func TestAfterTheEnd(t *testing.T) {
 	_, f := e.CallSync(1, nil)
 	require.Equal(t, KindCancelled, f.Kind)
 	require.Empty(t, o.Console.Entries)
+	require.Empty(t, e.console.Entries)
 	require.Empty(t, e.effects)
 }
 

@@ -27,7 +27,8 @@ type Ending struct {
 	Err error
 }
 
-// Finish ends the evaluation and puts the outcome together. Calls that are still under way are ended as their cancel policies say.
+// Finish ends the evaluation and puts the outcome together. Calls that are still under way are ended as their cancel
+// policies say.
 func (e *Evaluation) Finish(end Ending) Outcome {
 	e.Quiesce()
 	e.cancel(&stop{KindClosed})

@@ -79,8 +79,8 @@ func parseProgram(t *testing.T, file, text string) program {
 	return p
 }
 
-// TestGuestPrograms runs every program on every engine. Beside its own line, each must leave a process that answers, end inside its time, and
-// say nothing of the host (R2, R6, R252, R254, R256, R257).
+// TestGuestPrograms runs every program on every engine. Beside its own line, each must leave a process that answers,
+// end inside its time, and say nothing of the host (R2, R6, R252, R254, R256, R257).
 func TestGuestPrograms(t *testing.T) {
 	all := programs(t)
 	require.Greater(t, len(all), 200)
@@ -247,4 +247,36 @@ func guestConsole() []compartment.Power {
 			}})
 	}
 	return powers
+}
+
+// FuzzRoundTrip: whatever JSON says comes back the same: out of the guest as an argument, into it as a result, and
+// out again as data.
+func FuzzRoundTrip(f *testing.F) {
+	for _, s := range []string{`null`, `[1,-0,1e21,1e-7,"\u0000\ud83d\ude00\u202e",{"__proto__":{"a":[]},"":{},"toString":1,"then":2,"length":3,"0":4}]`,
+		`{"a":{"b":{"c":[[],[[]],{}]}}}`, `"\u2028"`, `0.1`, `true`, `[[[[[[]]]]]]`, `9007199254740993`, `"\ud800"`} {
+		f.Add(s)
+	}
+	c, err := goja.NewWithoutMemoryLimit().Open(context.Background(), compartment.Config{Powers: []compartment.Power{{Name: "echo", Sync: true,
+		OnCancel: compartment.CancelDiscards, Params: []compartment.Param{{Name: "v"}},
+		Do: func(_ context.Context, c *compartment.Call) (compartment.Value, error) { return c.Arg(0), nil }}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var want any
+		if len(s) > 2000 || json.Unmarshal([]byte(s), &want) != nil || !utf8.ValidString(s) {
+			return
+		}
+		literal, err := json.Marshal(s)
+		require.NoError(t, err)
+		o, err := c.Evaluate(t.Context(), "echo(JSON.parse("+string(literal)+"))")
+		require.NoError(t, err)
+		if o.Status != compartment.StatusOK { // too deep, a lone surrogate, a number too large: refused, and said so
+			require.Contains(t, []compartment.Kind{compartment.KindArguments, compartment.KindThrown, compartment.KindTooLarge}, o.Kind, "%+v", o)
+			return
+		}
+		var got any
+		require.NoError(t, json.Unmarshal(o.Data, &got))
+		require.Equal(t, want, got)
+	})
 }

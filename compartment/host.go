@@ -155,7 +155,8 @@ func (e *Evaluation) Quiesce() {
 	e.quiet = true
 }
 
-// Log adds an entry to the console, clipped to the limit and escaped. Safe for concurrent use; what comes after the end is dropped.
+// Log adds an entry to the console, clipped to the limit and escaped. Safe for concurrent use; what comes after the
+// end is dropped.
 func (e *Evaluation) Log(level, text string) {
 	e.logMu.Lock()
 	defer e.logMu.Unlock()

@@ -10,9 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// JSON writes v as strict JSON that reads back as the same value, and true; or nothing and false when there is no such JSON:
-// a NaN, undefined, a BigInt, a date, a mark, text with a lone surrogate, or a part that was left out (R257). Characters that cannot be seen
-// are written as \u escapes, so the text is as safe to show as Escape makes it.
+// JSON writes v as strict JSON that reads back as the same value, and true; or nothing and false when there is no
+// such JSON: a NaN, undefined, a BigInt, a date, a mark, text with a lone surrogate, or a part that was left out
+// (R257). Characters that cannot be seen are written as \u escapes, so the text is as safe to show as Escape makes
+// it.
 func (v Value) JSON() (json.RawMessage, bool) {
 	b, ok := v.appendJSON(nil)
 	if !ok {

@@ -15,8 +15,8 @@ type Limits struct {
 	// MemoryBytes bounds what the guest holds. Default: the engine's own. An engine that cannot promise it refuses any
 	// value but zero.
 	MemoryBytes int64
-	// StackDepth is how many calls deep a guest may be. Default 1000, which is also what an engine may be asked at most:
-	// far deeper, unwinding a stopped guest took seconds.
+	// StackDepth is how many calls deep a guest may be. Default 1000, which is also what an engine may be asked at
+	// most: far deeper, unwinding a stopped guest took seconds.
 	StackDepth int
 	// SourceBytes bounds the source text, before it is parsed. Default 256 KiB.
 	SourceBytes int

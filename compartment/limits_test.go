@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGuestLimits: the zero limits are the defaults; each field is refused below its floor and above its bound, by name, value and bound
-// (R258, R22).
+// TestGuestLimits: the zero limits are the defaults; each field is refused below its floor and above its bound, by
+// name, value and bound (R258, R22).
 func TestGuestLimits(t *testing.T) {
 	standard, err := Limits{}.Resolve()
 	require.NoError(t, err)

@@ -82,7 +82,8 @@ type Outcome struct {
 	Session Session `json:"session"`
 	// Value shows the result, or what was thrown.
 	Value Rendering `json:"value"`
-	// Data is the result as strict JSON, when there is JSON that says exactly that; null otherwise, and Value.Partial is set (R257).
+	// Data is the result as strict JSON, when there is JSON that says exactly that; null otherwise, and Value.Partial
+	// is set (R257).
 	Data    json.RawMessage `json:"data"`
 	Console Console         `json:"console"`
 	Used    Used            `json:"used"`

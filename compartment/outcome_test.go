@@ -29,7 +29,8 @@ func TestOutcomeJSON(t *testing.T) {
 		`"next":"A promise was rejected and nobody looked: await it, or catch it."}`, string(b))
 }
 
-// TestGuestPartial: what JSON cannot say is still a success, and says that it is partial; what is too long for data is too (R257).
+// TestGuestPartial: what JSON cannot say is still a success, and says that it is partial; what is too long for data
+// is too (R257).
 func TestGuestPartial(t *testing.T) {
 	for _, v := range []Value{{}, OfNumber(math.NaN()), OfBigInt(bigOne()), OfMark(TypeMap, ""), OfMark(TypeSymbol, "s"), OfArray(Value{}), OfArray().Omitting(1)} {
 		o := begin(t, Limits{}).Finish(Ending{Value: v})

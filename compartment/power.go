@@ -32,20 +32,21 @@ type Power struct {
 	Limits PowerLimits
 	// OnCancel says what the end of the evaluation means for a call that is running. It must be set (R259).
 	OnCancel CancelPolicy
-	// Gated says that each call is put to a gate first. A gated power without Ask is refused when a compartment is opened.
+	// Gated says that each call is put to a gate first. A gated power without Ask is refused when a compartment is
+	// opened.
 	Gated bool
-	// Ask is the gate: it returns nil to let the call go on. hostfuncs.Gated sets it. It runs before Do, on the call's
-	// own goroutine.
+	// Ask is the gate: it returns nil to let the call go on. It takes as long as it takes; that counts as time of the
+	// evaluation, but not of the call. hostfuncs.Gated sets it. It runs before Do, on the call's own goroutine.
 	Ask func(ctx context.Context, c *Call) error
 	// Revoked, when set, is asked before every call; true refuses it. hostfuncs.Revocable sets it.
 	Revoked func() bool
 	// Sync makes the call return its value instead of a promise. The guest waits; its time goes on.
 	Sync bool
-	// Local says that a call has no effect outside the evaluation: it is neither counted as a host call nor listed among
-	// the effects. A Local power must be Sync and ungated, and must not wait. The console is one.
+	// Local says that a call has no effect outside the evaluation: it is neither counted as a host call nor listed
+	// among the effects. A Local power must be Sync and ungated, and must not wait. The console is one.
 	Local bool
-	// Do does it. ctx ends as OnCancel says, and when the call's time is over. An error made by Refuse is shown to the guest
-	// as it is; of any other error, and of a panic, the guest learns only that the power could not do it.
+	// Do does it. ctx ends as OnCancel says, and when the call's time is over. An error made by Refuse is shown to
+	// the guest as it is; of any other error, and of a panic, the guest learns only that the power could not do it.
 	Do func(ctx context.Context, c *Call) (Value, error)
 }
 
@@ -71,7 +72,8 @@ const (
 	// CancelUnknown: the context ends, and what was done by then is not known; the outcome lists the call so. For
 	// requests to somebody else.
 	CancelUnknown
-	// CancelFinishes: the context goes on, up to the call's time, and the evaluation's end waits for it. For writes that must not be torn.
+	// CancelFinishes: the context goes on, up to the call's time, and the evaluation's end waits for it. For writes
+	// that must not be torn.
 	CancelFinishes
 )
 
@@ -89,7 +91,8 @@ type Param struct {
 	Shown bool
 	// MaxBytes bounds the text or bytes; 0 is no bound of its own.
 	MaxBytes int
-	// Integer, Min and Max bound a number. Min and Max hold when Max is greater than Min. Nothing is rounded or converted.
+	// Integer, Min and Max bound a number. Min and Max hold when Max is greater than Min. Nothing is rounded or
+	// converted.
 	Integer  bool
 	Min, Max float64
 	// MaxItems bounds an array; 0 is no bound of its own.
@@ -104,7 +107,8 @@ type Call struct {
 	ID string
 	// Power is the name it was called by.
 	Power string
-	// Args are the checked copies of the arguments, one for each of Params; those left out are undefined. Rest arguments follow.
+	// Args are the checked copies of the arguments, one for each of Params; those left out are undefined. Rest
+	// arguments follow.
 	Args []Value
 
 	params []Param
@@ -126,7 +130,8 @@ func (c *Call) Log(level, text string) {
 	}
 }
 
-// JSON is the arguments as one JSON object by parameter name, for a gate. A value that has no JSON is shown as a string.
+// JSON is the arguments as one JSON object by parameter name, for a gate. A value that has no JSON is shown as a
+// string.
 func (c *Call) JSON() json.RawMessage { return c.argsJSON(math.MaxInt) }
 
 // shownArg bounds how much of one argument an outcome shows: a thousand calls of a megabyte each are no report.
@@ -262,10 +267,26 @@ func (p Power) validate() error {
 	return nil
 }
 
-// isPowerName tells whether name is one or two identifiers of plain letters, and none that means something to JavaScript objects.
+// taken are the names a power cannot have: words of the language, and names that every realm has already.
+var taken = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(`await break case catch class const continue debugger default delete do else enum export extends
+		false finally for function if implements import in instanceof interface let new null package private protected public return
+		static super switch this throw true try typeof var void while with yield arguments async
+		globalThis undefined NaN Infinity eval Function Object Array Boolean Symbol Number BigInt String RegExp Math JSON Reflect Proxy
+		Iterator ArrayBuffer SharedArrayBuffer Atomics DataView Map Set WeakMap WeakSet WeakRef FinalizationRegistry Promise Date Error
+		AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError Int8Array Uint8Array Uint8ClampedArray
+		Int16Array Uint16Array Int32Array Uint32Array BigInt64Array BigUint64Array Float16Array Float32Array Float64Array
+		isFinite isNaN parseFloat parseInt decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape`) {
+		m[w] = true
+	}
+	return m
+}()
+
+// isPowerName tells whether name is one or two identifiers of plain letters, and none that means something already.
 func isPowerName(name string) bool {
 	parts := strings.Split(name, ".")
-	if len(parts) > 2 {
+	if len(parts) > 2 || taken[parts[0]] {
 		return false
 	}
 	for _, p := range parts {

@@ -13,7 +13,8 @@ import (
 // nothing is a power's function that does nothing.
 func nothing(context.Context, *Call) (Value, error) { return Value{}, nil }
 
-// TestCapabilityCancellationRequired: a power that does not say what cancelling does is refused when the compartment is opened (R259).
+// TestCapabilityCancellationRequired: a power that does not say what cancelling does is refused when the compartment
+// is opened (R259).
 func TestCapabilityCancellationRequired(t *testing.T) {
 	_, err := NewHost(Config{Powers: []Power{{Name: "f", Do: nothing}}})
 	require.ErrorIs(t, err, ErrConfig)
@@ -57,11 +58,12 @@ func TestPowersAreChecked(t *testing.T) {
 			require.Equal(t, c.field, typed.Field)
 		})
 	}
-	for _, name := range []string{"", "1a", "a b", "a-b", "a.b.c", ".a", "a.", "__proto__", "a.constructor", "prototype", "ä", "a\n", "f()"} {
+	for _, name := range []string{"", "1a", "a b", "a-b", "a.b.c", ".a", "a.", "__proto__", "a.constructor", "prototype", "ä", "a\n", "f()",
+		"await", "Array", "undefined", "Object.get", "delete"} {
 		_, err := NewHost(Config{Powers: with(func(p *Power) { p.Name = name })})
 		require.ErrorIs(t, err, ErrConfig, "%q", name)
 	}
-	for _, name := range []string{"readFile", "$", "_a1", "store.get"} {
+	for _, name := range []string{"readFile", "$", "_a1", "store.get", "store.delete"} {
 		_, err := NewHost(Config{Powers: with(func(p *Power) { p.Name = name })})
 		require.NoError(t, err, name)
 	}
@@ -80,7 +82,8 @@ func TestSignature(t *testing.T) {
 	require.Equal(t, "store.put(anything)", p.Signature())
 }
 
-// TestArgumentsAreChecked: nothing is converted or rounded; what is not exactly right is refused with the place and the reason.
+// TestArgumentsAreChecked: nothing is converted or rounded; what is not exactly right is refused with the place and
+// the reason.
 func TestArgumentsAreChecked(t *testing.T) {
 	str, num, obj, arr := []Type{TypeString}, []Type{TypeNumber}, []Type{TypeObject}, []Type{TypeArray}
 	take := Param{Name: "n", Types: num, Integer: true, Min: 0, Max: 100}

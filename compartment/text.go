@@ -59,8 +59,8 @@ func Clip(s string, max int) string {
 	return cutAt(s, max) + allBytes(len(s))
 }
 
-// Shown returns s as Escape does, in at most max bytes and a note of how many bytes s had when that was not enough. What is cut is not
-// looked at, so a text of a hundred megabytes costs no more than a short one.
+// Shown returns s as Escape does, in at most max bytes and a note of how many bytes s had when that was not enough.
+// What is cut is not looked at, so a text of a hundred megabytes costs no more than a short one.
 func Shown(s string, max int) string {
 	shown := Escape(cutAt(s, max))
 	if len(s) <= max && len(shown) <= max {

@@ -58,8 +58,8 @@ func (t Type) String() string {
 // IsData tells whether values of this type may cross the boundary.
 func (t Type) IsData() bool { return t <= TypeDate }
 
-// Value is a copy of something of a guest, or something for a guest: plain data, of no engine, that changes no more. The zero Value is
-// undefined. It shares nothing with the guest it was copied from.
+// Value is a copy of something of a guest, or something for a guest: plain data, of no engine, that changes no more.
+// The zero Value is undefined. It shares nothing with the guest it was copied from.
 type Value struct {
 	typ     Type
 	num     float64 // Bool (0 or 1), Number, Date (milliseconds)
@@ -116,7 +116,8 @@ type Field struct {
 	Value Value
 }
 
-// OfObject is a plain object with these own fields, in this order. A name that comes twice keeps its first place and its last value.
+// OfObject is a plain object with these own fields, in this order. A name that comes twice keeps its first place and
+// its last value.
 func OfObject(fields ...Field) Value {
 	v := Value{typ: TypeObject}
 	at := make(map[string]int, len(fields))
@@ -137,9 +138,9 @@ func OfBytes(b []byte) Value { return Value{typ: TypeBytes, bytes: append([]byte
 // OfTime is a date, to the millisecond, as JavaScript keeps it.
 func OfTime(t time.Time) Value { return Value{typ: TypeDate, num: float64(t.UnixMilli())} }
 
-// OfMark is a mark: a picture of what is not data. The engines make them. name is what is shown of it: a function's name, a
-// symbol's description, a regular expression's source. parts are what it holds: the elements of a Set, the keys and
-// values of a Map in turn, the one value of a Boxed. It returns undefined for a type that is data.
+// OfMark is a mark: a picture of what is not data. The engines make them. name is what is shown of it: a function's
+// name, a symbol's description, a regular expression's source. parts are what it holds: the elements of a Set, the
+// keys and values of a Map in turn, the one value of a Boxed. It returns undefined for a type that is data.
 func OfMark(t Type, name string, parts ...Value) Value {
 	if t.IsData() || t >= typeCount {
 		return Value{}

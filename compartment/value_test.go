@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRendering has a row for each kind of value: how it is shown, and its JSON when there is one that says the same (R257).
+// TestRendering has a row for each kind of value: how it is shown, and its JSON when there is one that says the same
+// (R257).
 func TestRendering(t *testing.T) {
 	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
 	for _, c := range []struct {
@@ -166,7 +167,8 @@ func TestTextIsBounded(t *testing.T) {
 	require.Equal(t, "ääää", Clip("ääää", 8))
 }
 
-// FuzzShown: whatever the text, what is shown is one line of valid text that can be seen, and JSON reads back as the same.
+// FuzzShown: whatever the text, what is shown is one line of valid text that can be seen, and JSON reads back as the
+// same.
 func FuzzShown(f *testing.F) {
 	for _, s := range []string{"", "a\nb", "\x1b[31m", "\u202e", "\xff", "\U000e0041", "😀\"\\", "\u2028"} {
 		f.Add(s, 10)

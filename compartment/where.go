@@ -11,8 +11,8 @@ const shownColumns = 160
 // maxFrames is how many of the innermost calls an outcome names.
 const maxFrames = 5
 
-// At makes the Where of a place in source: line and column count from 1, columns in UTF-16 units. It is nil for a place that is
-// not in the source. Frames beyond the fifth are cut.
+// At makes the Where of a place in source: line and column count from 1, columns in UTF-16 units. It is nil for a
+// place that is not in the source. Frames beyond the fifth are cut.
 func At(source string, line, column int, frames []Frame) *Where {
 	if line < 1 || column < 1 {
 		return nil

@@ -1,4 +1,5 @@
-// Package evaljs runs one piece of JavaScript that is not trusted and reports how it ended: the tool evaluate_javascript.
+// Package evaljs runs one piece of JavaScript that is not trusted and reports how it ended: the tool
+// evaluate_javascript.
 //
 //	session, err := evaljs.New(evaljs.Options{
 //		Engine: goja.NewWithoutMemoryLimit(),
@@ -10,9 +11,10 @@
 //	defer session.Close()
 //	outcome, err := session.Evaluate(ctx, `JSON.parse(await readFile("package.json")).name`)
 //
-// Each evaluation gets a compartment of its own, so nothing is left of one for the next. The program can use the language, the powers
-// it was given, and console; there is no clock, no chance, no timer, no module, no network and no file unless a power gives it. The value
-// of the last expression is the result; a promise is waited for. await may stand at the top level.
+// Each evaluation gets a compartment of its own, so nothing is left of one for the next. The program can use the
+// language, the powers it was given, and console; there is no clock, no chance, no timer, no module, no network and
+// no file unless a power gives it. The value of the last expression is the result; a promise is waited for. await may
+// stand at the top level.
 //
 // # Outcomes and errors
 //
@@ -21,8 +23,8 @@
 //
 // # One boundary of two
 //
-// This is the code boundary: it decides what the code can reach. It does not confine the process it runs in; package shell does that for
-// child processes. Neither stands in for the other (R7).
+// This is the code boundary: it decides what the code can reach. It does not confine the process it runs in; package
+// shell does that for child processes. Neither stands in for the other (R7).
 package evaljs
 
 import (
@@ -33,7 +35,8 @@ import (
 	"sallyport/hostfuncs"
 )
 
-// Options say what an evaluation may use. There is no default engine: each promises something else, and the choice is the caller's.
+// Options say what an evaluation may use. There is no default engine: each promises something else, and the choice is
+// the caller's.
 type Options struct {
 	// Engine runs the code. It must be set.
 	Engine compartment.Engine
@@ -53,8 +56,8 @@ type Session struct {
 	open   map[compartment.Compartment]bool
 }
 
-// New checks the options, by making a compartment with them, and returns a session. What is wrong with a limit, a power or the engine
-// is an error here and not at the first use (R22).
+// New checks the options, by making a compartment with them, and returns a session. What is wrong with a limit, a
+// power or the engine is an error here and not at the first use (R22).
 func New(o Options) (*Session, error) {
 	if o.Engine == nil {
 		return nil, &compartment.Error{Code: compartment.CodeConfig, Field: "engine", Reason: "there is no default engine",
@@ -84,7 +87,8 @@ func withConsole(powers []compartment.Power) []compartment.Power {
 	return all
 }
 
-// Evaluate runs the source in a fresh compartment. The end of ctx stops it. See the package comment for what comes back.
+// Evaluate runs the source in a fresh compartment. The end of ctx stops it. See the package comment for what comes
+// back.
 func (s *Session) Evaluate(ctx context.Context, source string) (compartment.Outcome, error) {
 	c, err := s.begin(ctx)
 	if err != nil {
@@ -129,7 +133,8 @@ func (s *Session) Powers() []compartment.Power {
 // Promises says what the engine holds programs to.
 func (s *Session) Promises() compartment.Promises { return s.engine.Promises() }
 
-// Close stops the evaluations that run (their outcome is stopped/closed) and refuses new ones. It is safe to call twice.
+// Close stops the evaluations that run (their outcome is stopped/closed) and refuses new ones. It is safe to call
+// twice.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	s.closed = true

@@ -42,8 +42,8 @@ func evaluate(t *testing.T, s *evaljs.Session, source string) compartment.Outcom
 	return o
 }
 
-// TestBoundariesIndependent: the code boundary is made and used with nothing of the process boundary (R1); what a program is told it has is the one
-// it has (R7).
+// TestBoundariesIndependent: the code boundary is made and used with nothing of the process boundary (R1); what a
+// program is told it has is the one it has (R7).
 func TestBoundariesIndependent(t *testing.T) {
 	s := session(t, compartment.Limits{})
 	require.Equal(t, "2", string(evaluate(t, s, "1 + 1").Data))
@@ -80,8 +80,8 @@ func TestGuestNoAmbientAuthority(t *testing.T) {
 	}
 }
 
-// globals is every name on the global object of a guest without powers: those of the language, and console. A name that an engine adds fails the
-// test that compares.
+// globals is every name on the global object of a guest without powers: those of the language, and console. A name
+// that an engine adds fails the test that compares.
 const globals = `AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean DataView Date Error EvalError Float32Array Float64Array
 Function Infinity Int16Array Int32Array Int8Array JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set String Symbol
 SyntaxError TypeError URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakSet console decodeURI decodeURIComponent encodeURI
@@ -117,7 +117,8 @@ func TestGuestHardened(t *testing.T) {
 		"[[1].map((n) => n + 1), ({}).x === undefined ? null : 1, typeof JSON.parse, typeof y, console.z === undefined ? null : 1]").Data))
 }
 
-// TestGuestTimeout: a program that never ends is ended at its limit, whatever it does, and says so; no result is made up (R255).
+// TestGuestTimeout: a program that never ends is ended at its limit, whatever it does, and says so; no result is made
+// up (R255).
 func TestGuestTimeout(t *testing.T) {
 	const limit = 200 * time.Millisecond
 	s := session(t, compartment.Limits{Time: limit})
@@ -166,7 +167,8 @@ func TestCancelled(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled, "nothing is begun for a caller that is gone")
 }
 
-// TestGuestLogs: what was logged before a throw, or a stop, is kept; a long line is cut with a mark; what was dropped is counted (R256).
+// TestGuestLogs: what was logged before a throw, or a stop, is kept; a long line is cut with a mark; what was dropped
+// is counted (R256).
 func TestGuestLogs(t *testing.T) {
 	s := session(t, compartment.Limits{Time: 200 * time.Millisecond, ConsoleEntries: 3, ConsoleEntryBytes: 40})
 	o := evaluate(t, s, "console.log('before'); throw new Error('x')")

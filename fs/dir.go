@@ -1,7 +1,7 @@
 // Package fs reads files of one directory tree for code that is not trusted to name them.
 //
-// A Dir is a handle of a directory, opened once. A file is opened first, below that handle, and judged afterwards on the descriptor
-// that came back: what was judged is what is read.
+// A Dir is a handle of a directory, opened once. A file is opened first, below that handle, and judged afterwards on
+// the descriptor that came back: what was judged is what is read.
 //
 //	dir, err := fs.OpenDir("/home/ann/project")
 //	if err != nil {
@@ -11,20 +11,22 @@
 //	text, err := dir.ReadFile("docs/plan.md", 1<<20)
 //
 // On Linux the kernel resolves the path below the handle (openat2 with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
-// RESOLVE_NO_MAGICLINKS): no symbolic link is followed in any part of it (R291), and swapping one in at the last moment wins nothing.
+// RESOLVE_NO_MAGICLINKS): no symbolic link is followed in any part of it (R291), and swapping one in at the last
+// moment wins nothing.
 //
-// Only regular files are read. A pipe, a device or a directory is refused without waiting for it.
+// Only regular files are read. A pipe, a device or a directory is refused without waiting for it. List gives the names in
+// a directory.
 //
 // # What it does not stop
 //
-// A hard link, or a file system mounted below the root, is part of the tree. On systems other than Linux the links of a path are
-// looked for before it is opened (os.Root then still keeps the file below the root), so a link to another place inside the root,
-// swapped in between, is followed.
+// A hard link, or a file system mounted below the root, is part of the tree. On systems other than Linux the links of
+// a path are looked for before it is opened (os.Root then still keeps the file below the root), so a link to another
+// place inside the root, swapped in between, is followed.
 //
 // # Errors
 //
-// Each is an *Error and one of ErrPath, ErrNotFound, ErrIsDirectory, ErrNotRegular, ErrTooLarge, ErrIO. Its text names no path of the
-// host.
+// Each is an *Error and one of ErrPath, ErrNotFound, ErrIsDirectory, ErrNotRegular, ErrTooLarge,
+// ErrNotDirectory, ErrTooMany, ErrIO. Its text names no path of the host.
 package fs
 
 import (
@@ -55,9 +57,10 @@ func OpenDir(hostPath string) (*Dir, error) {
 	return &Dir{root: root, handle: handle}, nil
 }
 
-// Restrict makes a Dir of the same directory that has only those files for which mayRead says yes. It is asked with the real path of
-// the opened file on the host, read from the descriptor where the system tells it. A file it refuses is ErrNotFound, as if it were
-// not there. A restriction of a restricted Dir asks both. The new Dir shares the handle: closing either closes both.
+// Restrict makes a Dir of the same directory that has only those files for which mayRead says yes. It is asked with
+// the real path of the opened file on the host, read from the descriptor where the system tells it. A file it refuses
+// is ErrNotFound, as if it were not there. A restriction of a restricted Dir asks both. The new Dir shares the
+// handle: closing either closes both.
 func (d *Dir) Restrict(mayRead func(hostPath string) bool) *Dir {
 	first := d.mayRead
 	return &Dir{root: d.root, handle: d.handle, mayRead: func(p string) bool {

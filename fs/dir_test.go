@@ -74,7 +74,8 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// TestMissingAndDeniedReadTheSame: not there, not allowed by the mode, refused by the rule, and behind a link are one answer (R287).
+// TestMissingAndDeniedReadTheSame: not there, not allowed by the mode, refused by the rule, and behind a link are one
+// answer (R287).
 func TestMissingAndDeniedReadTheSame(t *testing.T) {
 	root, dir := place(t)
 	write(t, filepath.Join(root, "mode"), "x")
@@ -143,7 +144,8 @@ func TestOpenDir(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestHandleOutlivesItsName: the directory is held, not its path: renaming it, or putting another in its place, changes nothing.
+// TestHandleOutlivesItsName: the directory is held, not its path: renaming it, or putting another in its place,
+// changes nothing.
 func TestHandleOutlivesItsName(t *testing.T) {
 	root, dir := place(t)
 	require.NoError(t, os.Rename(root, root+".moved"))

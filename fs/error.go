@@ -9,7 +9,8 @@ import (
 var (
 	// ErrPath: the path as it was written cannot be below the root.
 	ErrPath = errors.New("path refused")
-	// ErrNotFound: there is no such file, or it may not be read. The two are one on purpose: files cannot be probed for (R287).
+	// ErrNotFound: there is no such file, or it may not be read. The two are one on purpose: files cannot be probed
+	// for (R287).
 	ErrNotFound = errors.New("no such file, or it may not be read")
 	// ErrIsDirectory: a directory where a file was asked for.
 	ErrIsDirectory = errors.New("is a directory")
@@ -17,12 +18,16 @@ var (
 	ErrNotRegular = errors.New("is not a regular file")
 	// ErrTooLarge: the file is longer than was asked for at most.
 	ErrTooLarge = errors.New("is too large")
+	// ErrNotDirectory: a file where a directory was asked for.
+	ErrNotDirectory = errors.New("is not a directory")
+	// ErrTooMany: the directory has more names than were asked for at most.
+	ErrTooMany = errors.New("has too many names")
 	// ErrIO: reading went wrong.
 	ErrIO = errors.New("could not be read")
 )
 
-// Error is one file that was not had. Error() names only the path as the model wrote it, and can be shown to a model; the cause,
-// with everything of the host, is behind Unwrap.
+// Error is one file that was not had. Error() names only the path as the model wrote it, and can be shown to a model;
+// the cause, with everything of the host, is behind Unwrap.
 type Error struct {
 	// Kind is one of the sentinels.
 	Kind error
@@ -30,7 +35,7 @@ type Error struct {
 	Path string
 	// Reason is set for ErrPath.
 	Reason Reason
-	// Limit is set for ErrTooLarge, in bytes.
+	// Limit is set for ErrTooLarge, in bytes, and for ErrTooMany, in names.
 	Limit int64
 	// Err is the cause.
 	Err error
@@ -44,6 +49,8 @@ func (e *Error) Error() string {
 		return p + ": " + remedies[e.Reason]
 	case ErrTooLarge:
 		return p + ": is larger than " + strconv.FormatInt(e.Limit, 10) + " bytes"
+	case ErrTooMany:
+		return p + ": has more than " + strconv.FormatInt(e.Limit, 10) + " names"
 	}
 	return p + ": " + e.Kind.Error()
 }

@@ -2,13 +2,15 @@ package fs
 
 import (
 	"errors"
+	iofs "io/fs"
 	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// open opens a clean path below the handle. O_NONBLOCK: a pipe without a writer must not hold us. O_NOCTTY: a terminal must not become ours.
+// open opens a clean path below the handle. O_NONBLOCK: a pipe without a writer must not hold us. O_NOCTTY: a
+// terminal must not become ours.
 func (d *Dir) open(clean string) (*os.File, error) {
 	conn, err := d.handle.SyscallConn()
 	if err != nil {
@@ -55,8 +57,32 @@ func realPath(_ *Dir, f *os.File, _ string) (string, error) {
 	return p, errors.Join(err, linkErr)
 }
 
-// isLinkOrName tells errors that are about the path, not about reading: a link (ELOOP), a file where a directory should be, a way
-// out (EXDEV), a name that is too long, a device that nobody serves, a socket (ENXIO).
+// modeOf is the type of a name in an open directory: asked of the descriptor, so that a link that is swapped in on the
+// way to it changes nothing.
+func (d *Dir) modeOf(dir *os.File, _, name string) (iofs.FileMode, error) {
+	conn, err := dir.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var st unix.Stat_t
+	var statErr error
+	err = conn.Control(func(fd uintptr) { statErr = unix.Fstatat(int(fd), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	if err = errors.Join(err, statErr); err != nil {
+		return 0, &os.PathError{Op: "fstatat", Path: name, Err: err}
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return 0, nil
+	case unix.S_IFDIR:
+		return iofs.ModeDir, nil
+	case unix.S_IFLNK:
+		return iofs.ModeSymlink, nil
+	}
+	return iofs.ModeIrregular, nil
+}
+
+// isLinkOrName tells errors that are about the path, not about reading: a link (ELOOP), a file where a directory
+// should be, a way out (EXDEV), a name that is too long, a device that nobody serves, a socket (ENXIO).
 func isLinkOrName(err error) bool {
 	for _, e := range []unix.Errno{unix.ELOOP, unix.ENOTDIR, unix.EXDEV, unix.ENAMETOOLONG, unix.ENXIO, unix.ENODEV, unix.EINVAL} {
 		if errors.Is(err, e) {

@@ -15,7 +15,8 @@ import (
 // errLink is a symbolic link in a path.
 var errLink = errors.New("a part of the path is a symbolic link")
 
-// open opens a clean path below the root. Links are looked for first; os.Root keeps what is opened below the root in any case.
+// open opens a clean path below the root. Links are looked for first; os.Root keeps what is opened below the root in
+// any case.
 func (d *Dir) open(clean string) (*os.File, error) {
 	parts := strings.Split(clean, "/")
 	for i := range parts {
@@ -40,6 +41,15 @@ func realPath(d *Dir, _ *os.File, clean string) (string, error) {
 		return "", err
 	}
 	return filepath.Join(root, filepath.FromSlash(clean)), nil
+}
+
+// modeOf is the type of a name in a directory.
+func (d *Dir) modeOf(_ *os.File, clean, name string) (iofs.FileMode, error) {
+	info, err := d.root.Lstat(filepath.Join(filepath.FromSlash(clean), name))
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode(), nil
 }
 
 // isLinkOrName tells errors that are about the path, not about reading.

@@ -28,9 +28,10 @@ var remedies = map[Reason]string{
 	ReasonEscape: "the path leads out of the workspace; write a path below its root",
 }
 
-// Clean turns a path as a model writes it into a slash-separated path below the root, without "." or ".." parts; the root itself is
-// ".". A leading slash means the root (R288). A backslash separates, as a slash does. Percent signs mean nothing: "%2e%2e" is a file
-// name (R290). A path that cannot be below the root is an *Error of ErrPath whose Reason says why.
+// Clean turns a path as a model writes it into a slash-separated path below the root, without "." or ".." parts; the
+// root itself is ".". A leading slash means the root (R288). A backslash separates, as a slash does. Percent signs
+// mean nothing: "%2e%2e" is a file name (R290). A path that cannot be below the root is an *Error of ErrPath whose
+// Reason says why.
 //
 // Clean looks at no file. It is not the boundary; opening below a directory handle is.
 func Clean(name string) (string, error) {

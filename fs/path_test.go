@@ -50,7 +50,8 @@ func TestPathClassify(t *testing.T) {
 	}
 }
 
-// TestClean: a leading slash is the root (R288); a path that comes back below the root is fine; percent signs mean nothing (R290).
+// TestClean: a leading slash is the root (R288); a path that comes back below the root is fine; percent signs mean
+// nothing (R290).
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                   ".",

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNothingApproves pins the exported API: a question, an answer, and three ways of "no". A new name fails this test, so that one that says
-// yes by itself cannot slip in (R177, R315).
+// TestNothingApproves pins the exported API: a question, an answer, and three ways of "no". A new name fails this
+// test, so that one that says yes by itself cannot slip in (R177, R315).
 func TestNothingApproves(t *testing.T) {
 	names := exported(t)
 	sort.Strings(names)

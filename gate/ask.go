@@ -37,7 +37,8 @@ type answer struct {
 	err     error
 }
 
-// ask runs the gate and sends what comes of it. A panic, and a goroutine that is ended from inside the gate, are errors.
+// ask runs the gate and sends what comes of it. A panic, and a goroutine that is ended from inside the gate, are
+// errors.
 func ask(ctx context.Context, f Func, c Call, answers chan<- answer) {
 	a := answer{err: errors.New("the gate ended without an answer")} // what stays when f leaves by runtime.Goexit
 	defer func() {

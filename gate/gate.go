@@ -54,7 +54,8 @@ type Call struct {
 
 // Policy says how strongly an approved call would be confined.
 type Policy struct {
-	// Tier is the name of the enforcement: "kernel", "evaluator" or "unconfined". Empty means that the caller did not say.
+	// Tier is the name of the enforcement: "kernel", "evaluator" or "unconfined". Empty means that the caller did not
+	// say.
 	Tier string `json:"tier"`
 }
 

@@ -16,13 +16,14 @@ var consoleLevels = []struct{ name, level, why string }{
 	{"error", "error", "told apart by who reads"},
 }
 
-// shownBytes bounds the text made of one value before the console's own limit cuts the line, so that logging one huge value does not
-// build a huge text first.
+// shownBytes bounds the text made of one value before the console's own limit cuts the line, so that logging one huge
+// value does not build a huge text first.
 const shownBytes = 64 << 10
 
-// Console is the console: log, info, debug, warn and error. What it is given becomes text entries of the outcome, without running any
-// code of the guest: no toString, no getter, no inspect hook. It has no effect outside the evaluation, and logging never throws into
-// the program. The limits are the compartment's: an entry too long is cut and marked, and entries too many are counted (R256).
+// Console is the console: log, info, debug, warn and error. What it is given becomes text entries of the outcome,
+// without running any code of the guest: no toString, no getter, no inspect hook. It has no effect outside the
+// evaluation, and logging never throws into the program. The limits are the compartment's: an entry too long is cut
+// and marked, and entries too many are counted (R256).
 func Console() []compartment.Power {
 	powers := make([]compartment.Power, 0, len(consoleLevels))
 	for _, l := range consoleLevels {

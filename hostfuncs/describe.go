@@ -6,7 +6,8 @@ import (
 	"sallyport/compartment"
 )
 
-// Describe lists the powers for a model's prompt, one line each: the signature and what it does. Local ones, such as the console, are left out.
+// Describe lists the powers for a model's prompt, one line each: the signature and what it does. Local ones, such as
+// the console, are left out.
 func Describe(powers []compartment.Power) string {
 	var b strings.Builder
 	for _, p := range powers {

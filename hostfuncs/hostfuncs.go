@@ -1,7 +1,7 @@
 // Package hostfuncs holds the powers a host can hand to a compartment, one file each.
 //
-// A power is plain data and one Go function (compartment.Power). None is on by default; what is not handed in does not exist for the
-// guest.
+// A power is plain data and one Go function (compartment.Power). None is on by default; what is not handed in does
+// not exist for the guest.
 //
 //	dir, err := fs.OpenDir("/home/ann/project")
 //	...
@@ -10,8 +10,8 @@
 //
 // A power that was made here can be narrowed by setting its fields (p.Limits.Calls = 10) and by Gated and Revocable.
 //
-// The text a guest reads when a power refuses names nothing of the host and does not tell a file that is not there from one that may
-// not be read.
+// The text a guest reads when a power refuses names nothing of the host and does not tell a file that is not there
+// from one that may not be read.
 package hostfuncs
 
 import (
@@ -31,8 +31,9 @@ type Scope struct {
 	Tier string
 }
 
-// Gated returns p with a gate: each call is put to it before anything is done, with the power's name and the copied arguments (R175,
-// R180). Anything but an approval is a refusal that the guest can catch. A power that already has a gate asks both, the new one first.
+// Gated returns p with a gate: each call is put to it before anything is done, with the power's name and the copied
+// arguments (R175, R180). Anything but an approval is a refusal that the guest can catch. A power that already has a
+// gate asks both, the new one first.
 func Gated(p compartment.Power, ask gate.Func, s Scope) compartment.Power {
 	inner := p.Ask
 	if s.Tier == "" {
@@ -52,7 +53,8 @@ func Gated(p compartment.Power, ask gate.Func, s Scope) compartment.Power {
 	return p
 }
 
-// gateRefusal is what the guest reads of a gate's answer: its note, when it gave one, and never the error of a gate that did not answer.
+// gateRefusal is what the guest reads of a gate's answer: its note, when it gave one, and never the error of a gate
+// that did not answer.
 func gateRefusal(power string, err error) error {
 	var g *gate.Error
 	switch {
@@ -68,8 +70,8 @@ func gateRefusal(power string, err error) error {
 	return &compartment.Refusal{Code: "gate_unavailable", Text: power + " was not approved: nobody answered", Err: err}
 }
 
-// Revocable returns p and a function that takes it back, in every compartment that has it, for good. A call that is under way is not
-// touched; the next one is refused. The function is safe to call from anywhere, and twice.
+// Revocable returns p and a function that takes it back, in every compartment that has it, for good. A call that is
+// under way is not touched; the next one is refused. The function is safe to call from anywhere, and twice.
 func Revocable(p compartment.Power) (compartment.Power, func()) {
 	var revoked atomic.Bool
 	inner := p.Revoked

@@ -47,7 +47,8 @@ func evaluate(t *testing.T, source string, powers ...compartment.Power) compartm
 	return o
 }
 
-// TestReadFile: what may be read is read, whole, as text; each "no" has its code and names only what the guest wrote (R253, R286, R287).
+// TestReadFile: what may be read is read, whole, as text; each "no" has its code and names only what the guest wrote
+// (R253, R286, R287).
 func TestReadFile(t *testing.T) {
 	path, dir := workspace(t)
 	for _, c := range []struct {
@@ -111,7 +112,8 @@ func TestReadFileOfAClosedDirectory(t *testing.T) {
 	require.ErrorIs(t, o.Cause, fs.ErrIO)
 }
 
-// TestGated: each call is put to the gate first, with the copied arguments; only an approval lets it go on (R175, R178, R180, R183, R184).
+// TestGated: each call is put to the gate first, with the copied arguments; only an approval lets it go on (R175,
+// R178, R180, R183, R184).
 func TestGated(t *testing.T) {
 	_, dir := workspace(t)
 	var asked []gate.Call
@@ -122,6 +124,7 @@ func TestGated(t *testing.T) {
 			return v, err
 		}, scope)
 	}
+	require.True(t, gated(gate.Verdict{}, nil).Gated)
 	o := evaluate(t, "readFile('ok.txt')", gated(gate.Verdict{Approved: true}, nil))
 	require.Equal(t, `"hello"`, string(o.Data))
 	require.Len(t, asked, 1)

@@ -11,17 +11,17 @@ import (
 	"sallyport/fs"
 )
 
-// readFileBytes is the longest file readFile returns unless the power's own limit says less. It is a little below what may cross
-// in one call, which counts the value's frame too.
+// readFileBytes is the longest file readFile returns unless the power's own limit says less. It is a little below
+// what may cross in one call, which counts the value's frame too.
 const readFileBytes = 999_000
 
 // readFilePath is the longest path: what Linux takes.
 const readFilePath = 4096
 
-// ReadFile is the power readFile(path): the text of one regular file below dir. The path is a string primitive, counted from the
-// directory, which "/" means too. The file must be UTF-8 and is never cut; one that is longer than Limits.ResultBytes allows
-// (999,000 bytes by default) is refused. A path that leads out, a link, a file that is not there and one that may not be read are
-// refusals that the guest can catch; the last three read the same.
+// ReadFile is the power readFile(path): the text of one regular file below dir. The path is a string primitive,
+// counted from the directory, which "/" means too. The file must be UTF-8 and is never cut; one that is longer than
+// Limits.ResultBytes allows (999,000 bytes by default) is refused. A path that leads out, a link, a file that is not
+// there and one that may not be read are refusals that the guest can catch; the last three read the same.
 //
 // It is not gated by itself: see Gated. The directory must stay open while the power is in use.
 func ReadFile(dir *fs.Dir) compartment.Power {
@@ -59,7 +59,8 @@ var readCodes = []struct {
 	{fs.ErrTooLarge, "too_large"},
 }
 
-// readRefusal turns an error of fs into a refusal the guest reads. Trouble of the disk is no refusal, but a failure of the host.
+// readRefusal turns an error of fs into a refusal the guest reads. Trouble of the disk is no refusal, but a failure
+// of the host.
 func readRefusal(path string, err error) error {
 	var e *fs.Error
 	if !errors.As(err, &e) {

@@ -50,6 +50,7 @@ var mandatories = []Mandatory{
 	{Name: ".git/hooks", Dir: true, Samples: ".sample", Why: "git runs them on commit, checkout, merge and push"},
 	{Name: gitConfig, Why: "git runs commands from it: hooks path, fsmonitor, filters, aliases, ssh command"},
 
+	{Name: ".git/commondir", Why: "git takes hooks and config from the directory it names"},
 	{Name: ".git/modules/**/hooks", Dir: true, Samples: ".sample", Why: "git runs them in a submodule"},
 	{Name: moduleConfig, Why: "git reads it in a submodule, and runs commands from it"},
 	{Name: ".git/worktrees/**/config.worktree", Why: "git reads it in a worktree, and runs commands from it"},

@@ -45,7 +45,7 @@ func firstVersion(name, path, mounts string) (controller, error) {
 	if err != nil {
 		return controller{}, err
 	}
-	return controller{name: name, version: 1, parent: home, home: home}, nil
+	return controller{name: name, version: 1, parent: home}, nil
 }
 
 // secondVersion: a directory can have children with limits only where the controller is enabled for them, and no
@@ -58,7 +58,7 @@ func secondVersion(name, path, mounts string) (controller, error) {
 	for dir := home; ; dir = filepath.Dir(dir) {
 		enabled, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
 		if err == nil && slices.Contains(strings.Fields(string(enabled)), name) && unix.Access(dir, unix.W_OK) == nil {
-			return controller{name: name, version: 2, parent: dir, home: home}, nil
+			return controller{name: name, version: 2, parent: dir}, nil
 		}
 		if dir == top || dir == "/" {
 			return controller{}, fmt.Errorf("no cgroup from %s upwards has the %s controller enabled for its children", home, name)

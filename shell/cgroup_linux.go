@@ -22,7 +22,6 @@ type controller struct {
 	name    string // "pids" or "memory"
 	version int    // 1 or 2
 	parent  string // directory in which a command's own one is made
-	home    string // directory of the host process
 }
 
 // setting is one file of a cgroup with what is to be written.
@@ -31,36 +30,22 @@ type setting struct {
 	optional    bool
 }
 
-// headroom is how many threads of PID 1 may be in a command's cgroup while it forks the command.
-const headroom = 256
-
-// limitFile is the file that holds the limit, and its value.
-func (c controller) limitFile(l Limits) (file, value string) {
-	switch {
-	case c.name == "pids":
-		return "pids.max", strconv.Itoa(l.Processes)
-	case c.version == 2:
-		return "memory.max", strconv.FormatInt(l.MemoryBytes, 10)
-	}
-	return "memory.limit_in_bytes", strconv.FormatInt(l.MemoryBytes, 10)
-}
-
-// settings are the files to write when a cgroup is made.
+// settings are the files that bind a limit.
 func (c controller) settings(l Limits) []setting {
-	file, value := c.limitFile(l)
+	processes, memory := strconv.Itoa(l.Processes), strconv.FormatInt(l.MemoryBytes, 10)
 	switch {
 	case c.name == "pids":
-		return []setting{{file: file, value: strconv.Itoa(l.Processes + headroom)}}
+		return []setting{{file: "pids.max", value: processes}}
 	case c.version == 2:
 		return []setting{
-			{file: file, value: value},
+			{file: "memory.max", value: memory},
 			{file: "memory.swap.max", value: "0", optional: true}, // absent without swap accounting
 			{file: "memory.oom.group", value: "1"},
 		}
 	}
 	return []setting{
-		{file: file, value: value},
-		{file: "memory.memsw.limit_in_bytes", value: value, optional: true},
+		{file: "memory.limit_in_bytes", value: memory},
+		{file: "memory.memsw.limit_in_bytes", value: memory, optional: true},
 	}
 }
 
@@ -107,19 +92,16 @@ func cgroupError(call string, err error, detail string) *Error {
 
 func (g *cgroup) dir(c controller) string { return filepath.Join(c.parent, g.name) }
 
-// files are what PID 1 needs in each hierarchy: to enter it, to leave it again, to remove it, and to set the limit.
-func (g *cgroup) files(l Limits) ([]*os.File, error) {
+// files are what the jail needs of each hierarchy: to enter the cgroup, and to remove it.
+func (g *cgroup) files() ([]*os.File, error) {
 	var out []*os.File
 	for _, c := range g.controllers {
-		limit, _ := c.limitFile(l)
 		for _, f := range []struct {
 			path string
 			flag int
 		}{
 			{filepath.Join(g.dir(c), "cgroup.procs"), os.O_WRONLY},
-			{filepath.Join(c.home, "cgroup.procs"), os.O_WRONLY},
 			{c.parent, unix.O_PATH | unix.O_DIRECTORY},
-			{filepath.Join(g.dir(c), limit), os.O_WRONLY},
 		} {
 			file, err := os.OpenFile(f.path, f.flag, 0)
 			if err != nil {

@@ -63,7 +63,7 @@ func TestSecondVersion(t *testing.T) {
 	enable(".", "cpuset")
 	memory, err := secondVersion("memory", "/slice/unit/scope", mounts)
 	require.NoError(t, err)
-	require.Equal(t, controller{"memory", 2, filepath.Join(top, "slice/unit"), home}, memory)
+	require.Equal(t, controller{"memory", 2, filepath.Join(top, "slice/unit")}, memory)
 	pids, err := secondVersion("pids", "/slice/unit/scope", mounts)
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(top, "slice"), pids.parent)

@@ -255,7 +255,7 @@ func limitViolation(c *Cmd, limit string, times int) Violation {
 	}
 	return Violation{
 		Time: time.Now(), ID: c.ID, PID: c.jail.pid, Program: c.Path, Operation: "limit", Target: limit,
-		Errno: errno, Rule: "limit " + limit, Remedy: "raise the limit, or have the command use less", Count: times,
+		Errno: errno, Rule: c.box.options.Limits.describe(limit), Remedy: "raise the limit, or have the command use less", Count: times,
 	}
 }
 
@@ -270,7 +270,7 @@ func (c *Cmd) Run() error {
 // Output runs the command and returns what it wrote to standard output. As with Wait, a non-zero exit is no error.
 func (c *Cmd) Output() ([]byte, error) {
 	if c.Stdout != nil {
-		return nil, invalid("collect output", errors.New("Stdout is set already"))
+		return nil, invalid("collect output", errors.New("the field Stdout is set already"))
 	}
 	var out bytes.Buffer
 	c.Stdout = &out
@@ -281,7 +281,7 @@ func (c *Cmd) Output() ([]byte, error) {
 // CombinedOutput runs the command and returns what it wrote to standard output and standard error, in order.
 func (c *Cmd) CombinedOutput() ([]byte, error) {
 	if c.Stdout != nil || c.Stderr != nil {
-		return nil, invalid("collect output", errors.New("Stdout or Stderr is set already"))
+		return nil, invalid("collect output", errors.New("the field Stdout or Stderr is set already"))
 	}
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out

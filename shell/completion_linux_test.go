@@ -18,6 +18,7 @@ func TestNonZeroIsData(t *testing.T) {
 		cmd := script(t, box, fmt.Sprintf("exit %d", exit))
 		require.NoError(t, cmd.Run())
 		require.Equal(t, exit, cmd.Completion.ExitCode)
+		require.Equal(t, exit, cmd.Completion.Status())
 		require.Equal(t, exit != 0, cmd.Completion.Failed)
 		require.Empty(t, cmd.Completion.Signal, "a status of 128+N is no signal (R156)")
 		require.False(t, cmd.Completion.TimedOut || cmd.Completion.Cancelled)
@@ -46,6 +47,7 @@ func TestSignalNames(t *testing.T) {
 				require.Equal(t, name, cmd.Completion.Signal)
 			}
 			require.NotEmpty(t, cmd.Completion.Signal)
+			require.Equal(t, 128+number, cmd.Completion.Status(), "as shells say it")
 			require.True(t, cmd.Completion.Failed)
 			require.NotEqual(t, 0, cmd.Completion.ExitCode)
 			require.False(t, cmd.Completion.TimedOut || cmd.Completion.Cancelled)

@@ -94,6 +94,38 @@ func TestHostDescriptorsStayOut(t *testing.T) {
 	require.Equal(t, shell.Enforced, box.Report().Layer("descriptors").State)
 }
 
+// TestFilesByPipe: a regular file as a standard stream does not reach the command: through a descriptor of it the
+// command could change its mode or truncate it, whatever the policy says. A directory is refused.
+func TestFilesByPipe(t *testing.T) {
+	box := open(t, policy.Policy{}, shell.Options{})
+	path := filepath.Join(t.TempDir(), "file")
+	write(t, path, "kept\n", 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	cmd := script(t, box, `for n in 0 1 2; do chmod 777 /proc/self/fd/$n; truncate -s 0 /proc/self/fd/$n; done 2>/dev/null; cat >/dev/null
+		for n in 0 1 2; do [ -p /proc/$$/fd/$n ] && echo pipe $n; done`)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = f, f, f
+	require.NoError(t, cmd.Run())
+	require.Equal(t, "kept\npipe 0\npipe 1\npipe 2\n", read(t, path))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+
+	dir, err := os.Open("/")
+	require.NoError(t, err)
+	defer dir.Close()
+	for name, set := range map[string]func(*shell.Cmd){
+		"stdin": func(c *shell.Cmd) { c.Stdin = dir }, "stdout": func(c *shell.Cmd) { c.Stdout = dir }, "stderr": func(c *shell.Cmd) { c.Stderr = dir },
+	} {
+		cmd := command(t, box, "true")
+		set(cmd)
+		err := cmd.Run()
+		require.NotEmpty(t, shell.CodeOf(err), "%s: %v", name, err)
+		require.Nil(t, cmd.Completion)
+	}
+}
+
 // TestStandardOnly: the same with every stream connected by a pipe of ours.
 func TestStandardOnly(t *testing.T) {
 	box := open(t, policy.Policy{}, shell.Options{})

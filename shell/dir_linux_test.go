@@ -85,7 +85,7 @@ func TestDirDenied(t *testing.T) {
 	require.Contains(t, e.Error(), covered)
 }
 
-// TestDirRelativeCaller: a caller whose own directory is gone is told so.
+// TestDirOfCallerGone: a caller whose own directory is gone is told so.
 func TestDirOfCallerGone(t *testing.T) {
 	box := open(t, policy.Policy{}, shell.Options{})
 	gone := filepath.Join(workspace(t), "gone")

@@ -29,7 +29,7 @@
 //
 // Reading whatever the policy lets be read (reads are allowed unless denied); covert channels and resource use inside
 // the limits; kernel faults. Mounts protect what exists when a command starts: a name that does not exist yet (a new
-// .git/hooks in a new repository) is not covered, and the report's layer "mandatory-names" says so.
+// .git/hooks in a new repository) is not covered, and the report's layer "names that do not exist yet" says so.
 //
 // # Platforms
 //

@@ -111,7 +111,7 @@ func startError(spec commandSpec, f *jail.Failure) *Error {
 	case syscall.ENOENT, syscall.ENOTDIR:
 		e.Err = ErrNotFound
 		if strings.Contains(spec.name, "/") {
-			e.Hints = []string{"it must be visible inside the jail: /tmp, /var/tmp and what denyRead names are not"}
+			e.Hints = []string{"it must be visible inside the jail, and so must the interpreter that it names: /tmp, /var/tmp and what denyRead names are not"}
 		}
 	case syscall.EACCES, syscall.ENOEXEC, syscall.EPERM, syscall.ELOOP, syscall.ETXTBSY:
 		e.Err = ErrNotExecutable

@@ -121,9 +121,7 @@ func TestBadHelper(t *testing.T) {
 
 // TestHelperThatHangs: the context of Open bounds the wait for a program that says nothing.
 func TestHelperThatHangs(t *testing.T) {
-	if err := boundary(); err != nil {
-		unavailable(t, "no jail can be made here: %v", err)
-	}
+	needBoundary(t)
 	yes, err := exec.LookPath("yes") // it never ends, and reads nothing
 	if err != nil {
 		unavailable(t, "no program that hangs: %v", err)

@@ -45,6 +45,9 @@ type commandSpec struct {
 	argv, env []string
 }
 
+// setupPatience is how long a jail may take to be ready. It takes milliseconds; a busy machine may need seconds.
+const setupPatience = time.Minute
+
 // start makes one jail, waits until it is ready, and checks that everything required is in force.
 func (p *jailPlan) start(ctx context.Context) (*jailProcess, error) {
 	j, err := p.launch()
@@ -53,7 +56,12 @@ func (p *jailPlan) start(ctx context.Context) (*jailProcess, error) {
 	}
 	stop := context.AfterFunc(ctx, j.kill)
 	defer stop()
+	late := time.AfterFunc(setupPatience, j.kill)
 	m, err := j.receive()
+	if !late.Stop() {
+		err = &Error{Code: CodeFailed, Detail: fmt.Sprintf("set up a jail: its first process did not report within %v", setupPatience),
+			Hints: []string{"the program, or Options.Helper, must import this package, and must not block in an init function"}}
+	}
 	if err == nil && m.Ready == nil {
 		err = p.setupError(m.Failure)
 	}
@@ -154,14 +162,13 @@ func (j *jailProcess) sendCommand(spec commandSpec, files []*os.File) error {
 	spawn := &jail.Spawn{N: len(files)}
 	all := []*os.File{file}
 	if j.cgroup != nil {
-		control, err := j.cgroup.files(j.plan.limits)
+		control, err := j.cgroup.files()
 		if err != nil {
 			return err
 		}
 		defer closeAll(control)
-		for _, c := range j.cgroup.controllers {
-			_, limit := c.limitFile(j.plan.limits)
-			spawn.Cgroups = append(spawn.Cgroups, jail.Cgroup{Name: j.cgroup.name, Limit: limit})
+		for range j.cgroup.controllers {
+			spawn.Cgroups = append(spawn.Cgroups, j.cgroup.name)
 		}
 		all = append(all, control...)
 	}

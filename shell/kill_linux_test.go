@@ -201,6 +201,8 @@ func TestSignalReachesTheGroup(t *testing.T) {
 	box := open(t, policy.Policy{}, shell.Options{})
 	mark := marker()
 	cmd := runTree(t, t.Context(), box, `trap 'echo heard' INT; sleep $1; echo "status $?"`, mark, 2)
+	// Between fork and exec the child would take the signal as the shell does.
+	eventually(t, func() bool { return len(processesWith("sleep\x00"+mark)) == 1 }, "the sleep runs")
 	require.NoError(t, cmd.Signal(os.Interrupt))
 	require.NoError(t, cmd.Wait())
 	require.Equal(t, 0, cmd.Completion.ExitCode, "the sleep ended, and the script went on to its end")

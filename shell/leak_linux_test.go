@@ -80,9 +80,7 @@ func TestOpenAndCloseLeaks(t *testing.T) {
 		require.NoError(t, command(t, box, "true").Run())
 		require.NoError(t, box.Close())
 	}
-	if err := boundary(); err != nil {
-		unavailable(t, "no jail can be made here: %v", err)
-	}
+	needBoundary(t)
 	cycle()
 	withoutGC(t)
 	before := descriptors(t)

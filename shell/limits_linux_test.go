@@ -22,9 +22,7 @@ import (
 // nothing more to look at.
 func openLimited(t *testing.T, p policy.Policy, l shell.Limits, name string) (box *shell.Sandbox, limited bool) {
 	t.Helper()
-	if err := boundary(); err != nil {
-		unavailable(t, "no jail can be made here: %v", err)
-	}
+	needBoundary(t)
 	box, err := shell.Open(t.Context(), p, shell.Options{Limits: l})
 	if err != nil {
 		e := code(t, err, shell.CodeDependencyMissing)
@@ -275,9 +273,7 @@ func TestCPUTimeIsRoundedUp(t *testing.T) {
 // TestHugeLimits: a limit beyond everything that the machine has is no limit, or an error when the sandbox is opened; it
 // does not turn into a small one.
 func TestHugeLimits(t *testing.T) {
-	if err := boundary(); err != nil {
-		unavailable(t, "no jail can be made here: %v", err)
-	}
+	needBoundary(t)
 	for name, o := range map[string]shell.Options{
 		"memory":    {Limits: shell.Limits{MemoryBytes: math.MaxInt64}},
 		"processes": {Limits: shell.Limits{Processes: math.MaxInt}},

@@ -1,52 +1,89 @@
 package shell
 
 import (
+	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
-	"sallyport/policy"
 	"sallyport/shell/internal/jail"
 )
 
-// Names are decided where they are used, by the jail's first process: nothing is searched, and the cost of opening a
-// sandbox does not grow with the tree. What a name alone cannot tell is looked at here, at the top of each writable root:
-// where a mandatory name that is a link leads, and whether a file has a second name.
+// Mandatory names are decided where they are used, by the jail's first process: nothing has to be searched for them. What
+// a name alone cannot tell is looked for here, when the sandbox is opened: where a link with such a name leads, where a
+// file ".git" does, what a git configuration includes, and whether a file has a second name. The search is bounded, so
+// that opening a sandbox does not take longer in a larger tree.
 
-// nameReport is what names do not cover.
+// maxScan and maxDepth bound the search in one writable root: a few milliseconds' worth. The reference looks as deep.
+const (
+	maxScan  = 2000
+	maxDepth = 3
+)
+
+// maxPath bounds what is read as one path out of a file of git's.
+const maxPath = 4096
+
+// nameReport is what was found, and what names do not cover.
 type nameReport struct {
-	hard []string // protected files with another hard link, by which they could be written
+	searched bool
+	paths    []string // what to protect
+	dangling []string // mandatory names that are links to nothing
+	hard     []string // protected files with another hard link, by which they could be written
+	cut      []string // writable roots that hold more than was looked at
 }
 
-// addNames looks at the mandatory names at the top of every writable root.
+// addNames protects what the search finds. It happens once, when the sandbox is opened, and not for every command.
 func (m *mountPlanner) addNames() {
-	m.names.hard = nil
-	for _, root := range m.rules.WritableRoots() {
-		for _, name := range policy.Mandatories() {
-			if path := filepath.Join(root, name.Name); !m.rules.Write(path).Allowed {
-				m.addName(path, name)
+	if !m.names.searched {
+		m.names.searched = true
+		for _, root := range m.rules.WritableRoots() {
+			for dir := filepath.Dir(root); dir != "/"; dir = filepath.Dir(dir) { // git looks upwards for its directory
+				m.names.paths = append(m.names.paths, gitConfigs(filepath.Join(dir, ".git"))...)
 			}
+			m.scan(root)
 		}
-		m.addGitFile(filepath.Join(root, ".git"))
+	}
+	for _, path := range m.names.paths {
+		m.guard(path, "a file that a program outside runs or obeys leads there")
 	}
 }
 
-// addName protects what a mandatory name leads to when that is elsewhere: writing there is writing it.
-func (m *mountPlanner) addName(path string, name policy.Mandatory) {
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && hardLinks(path) > 1 {
+func (m *mountPlanner) scan(root string) {
+	left := maxScan
+	_ = filepath.WalkDir(root, func(path string, d iofs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return nil // what cannot be looked at is decided by its name all the same
+		}
+		if left--; left < 0 {
+			m.names.cut = append(m.names.cut, root)
+			return iofs.SkipAll
+		}
+		return m.visit(root, path, d)
+	})
+}
+
+func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
+	if d.IsDir() && m.skipped(path) {
+		return iofs.SkipDir
+	}
+	if strings.EqualFold(d.Name(), ".git") {
+		m.names.paths = append(m.names.paths, gitConfigs(path)...)
+	}
+	rel := strings.TrimPrefix(path, strings.TrimSuffix(root, "/")+"/")
+	if d.Type()&iofs.ModeSymlink != 0 || strings.EqualFold(d.Name(), ".git") && d.Type().IsRegular() {
+		m.visitDetour(root, rel, path)
+	}
+	if isWorktreeLink(rel) {
+		m.names.paths = append(m.names.paths, path)
+	}
+	if _, ok := m.rules.MandatoryAt(root, rel); ok && d.Type().IsRegular() && hardLinks(path) > 1 {
 		m.names.hard = append(m.names.hard, path)
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
-		m.guard(target, path+" leads there: "+name.Why)
+	if d.IsDir() && strings.Count(rel, "/") >= maxDepth {
+		return iofs.SkipDir
 	}
-}
-
-// addGitFile protects the file ".git" of a worktree or submodule: rewritten, it would lead git to a directory of the
-// command's. Where it leads, hooks and config are protected for what stands around them.
-func (m *mountPlanner) addGitFile(path string) {
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && m.rules.Write(path).Allowed {
-		m.guard(path, "it tells git where the hooks and the configuration of this worktree are")
-	}
+	return nil
 }
 
 // guard protects a path inside a writable root, by name and by a mount.
@@ -56,6 +93,38 @@ func (m *mountPlanner) guard(path, why string) {
 	}
 	m.protectAll(path)
 	m.guarded = append(m.guarded, jail.Guarded{Path: []byte(path), Why: why})
+}
+
+// visitDetour looks at what takes the place of a directory with mandatory names in it: a symbolic link (".git" to a
+// directory elsewhere), or the file ".git" of a worktree. The link or file is protected, and so are the names where it
+// leads.
+func (m *mountPlanner) visitDetour(root, rel, path string) {
+	target, err := filepath.EvalSymlinks(path)
+	links := linksOn(path) // the link itself, and any that it leads through
+	if _, mandatory := m.rules.MandatoryAt(root, rel); mandatory {
+		if err != nil {
+			m.names.dangling = append(m.names.dangling, path)
+			return
+		}
+		m.names.paths = append(append(m.names.paths, target), links...) // writing to the link goes there
+		return
+	}
+	if err != nil {
+		return
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		m.names.paths = append(m.names.paths, path) // rewritten, it would lead git to a directory of the command's
+		if target = gitDir(path); target == "" {
+			return
+		}
+	}
+	for _, inside := range []string{"hooks", "config", "config.worktree", "info/attributes", "commands", "agents", "settings.json", "settings.local.json", "fish"} {
+		_, mandatory := m.rules.MandatoryAt(root, rel+"/"+inside)
+		real := filepath.Join(target, inside)
+		if _, err := os.Lstat(real); mandatory && err == nil {
+			m.names.paths = append(append(m.names.paths, real, path), links...)
+		}
+	}
 }
 
 func hardLinks(path string) uint64 {
@@ -78,4 +147,19 @@ func (m *mountPlanner) addProgram(helper string) {
 			m.guard(real, "it is the program that starts jails")
 		}
 	}
+}
+
+// skipped are directories in which nothing of the host's is shown writable.
+func (m *mountPlanner) skipped(path string) bool {
+	hidden := path == "/sys"
+	for _, op := range m.ops {
+		at := string(op.Path)
+		switch {
+		case at == path && (op.Kind == jail.Proc || op.Kind == jail.Dev || op.Kind == jail.Tmp || op.Kind == jail.Cover):
+			hidden = true
+		case op.Kind == jail.Writable && below(at, path):
+			return false // allowed back inside
+		}
+	}
+	return hidden
 }

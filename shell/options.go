@@ -1,6 +1,9 @@
 package shell
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Options are the settings of a [Sandbox] that are not part of a policy. The zero value is the safest and works.
 type Options struct {
@@ -32,6 +35,21 @@ type Options struct {
 	TmpBytes int64
 
 	switches layerSwitch // empty but in the build for tests of single layers
+}
+
+// describe names a limit with its value, for a record.
+func (l Limits) describe(limit string) string {
+	switch limit {
+	case "memory":
+		return fmt.Sprintf("memory limit of %d bytes", l.MemoryBytes)
+	case "processes":
+		return fmt.Sprintf("limit of %d processes", l.Processes)
+	case "cpu":
+		return fmt.Sprintf("CPU time limit of %v", l.CPUTime)
+	case "file":
+		return fmt.Sprintf("file size limit of %d bytes", l.FileSizeBytes)
+	}
+	return limit
 }
 
 // Limits bound one command with everything it starts. Zero means no limit of ours.

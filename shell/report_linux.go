@@ -64,8 +64,7 @@ func (p *jailPlan) checks(r *jail.Ready) []check {
 		{jail.LayerCaps, "capabilities", noCaps, fmt.Sprintf("effective %s, bounding %s", r.Status["CapEff"], r.Status["CapBnd"])},
 		{jail.LayerNNP, "no_new_privs", r.Status["NoNewPrivs"] == "1", "NoNewPrivs: " + r.Status["NoNewPrivs"]},
 		{jail.LayerRlimits, "rlimits", r.CoreLimit == 0, fmt.Sprintf("core file limit %d", r.CoreLimit)},
-		{jail.LayerLandlock, "landlock", r.LandlockRefused, fmt.Sprintf("ABI %d, scopes for sockets and signals: %t; a write that no rule allows was refused: %t",
-			r.Landlock, r.Landlock >= 6, r.LandlockRefused)},
+		{jail.LayerLandlock, "landlock", r.LandlockRefused, fmt.Sprintf("ABI %d; a write that no rule allows was refused: %t", r.Landlock, r.LandlockRefused)},
 		{jail.LayerSeccomp, "seccomp", r.Status["Seccomp"] == "2" && r.SeccompErrno == syscall.EPERM,
 			fmt.Sprintf("mode %s; a call that the table refuses returned: %s", r.Status["Seccomp"], errnoText(r.SeccompErrno))},
 	}
@@ -151,6 +150,12 @@ func (p *jailPlan) nameLayer(r *jail.Ready) ([]Layer, error) {
 	}
 	if len(p.names.hard) > 0 {
 		layer.Evidence += "; these have another hard link, by which they can be written: " + someOf(p.names.hard)
+	}
+	if len(p.names.dangling) > 0 {
+		layer.Evidence += "; these are links to nothing, and what they lead to can be made: " + someOf(p.names.dangling)
+	}
+	if len(p.names.cut) > 0 {
+		layer.Evidence += fmt.Sprintf("; only the first %d entries were searched for links and git configurations that lead elsewhere, in: %s", maxScan, someOf(p.names.cut))
 	}
 	if judged {
 		return []Layer{layer}, nil

@@ -96,9 +96,7 @@ func TestOpenWithDeadContext(t *testing.T) {
 
 // TestOpenContextBoundsOpenOnly: a sandbox outlives the context it was opened with.
 func TestOpenContextBoundsOpenOnly(t *testing.T) {
-	if err := boundary(); err != nil {
-		unavailable(t, "no jail can be made here: %v", err)
-	}
+	needBoundary(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	box, err := shell.Open(ctx, policy.Policy{}, shell.Options{})
 	require.NoError(t, err)
@@ -112,9 +110,7 @@ func TestOpenContextBoundsOpenOnly(t *testing.T) {
 // TestNoDaemon: a sandbox needs no other program, daemon or image: it opens and runs with nothing in PATH and no variable
 // that could name a server (R3).
 func TestNoDaemon(t *testing.T) {
-	if err := boundary(); err != nil {
-		unavailable(t, "no jail can be made here: %v", err)
-	}
+	needBoundary(t)
 	program, err := exec.LookPath("true")
 	require.NoError(t, err)
 	for _, variable := range os.Environ() {

@@ -40,7 +40,7 @@ func TestStdinReader(t *testing.T) {
 	}
 }
 
-// TestStdinFile: a file is handed over as it is, at its offset.
+// TestStdinFile: a file is read from its offset, and stays the caller's to close.
 func TestStdinFile(t *testing.T) {
 	box := open(t, policy.Policy{}, shell.Options{})
 	path := filepath.Join(t.TempDir(), "in")

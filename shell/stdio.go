@@ -24,7 +24,7 @@ type stdio struct {
 // StdinPipe gives a pipe to the command's standard input. Close it to end the input; Wait closes it too.
 func (c *Cmd) StdinPipe() (io.WriteCloser, error) {
 	if c.Stdin != nil || c.stdio.pipes[0] != nil || c.started {
-		return nil, invalid("make a pipe", errors.New("Stdin is set already, or the command was started"))
+		return nil, invalid("make a pipe", errors.New("the field Stdin is set already, or the command was started"))
 	}
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -102,7 +102,7 @@ func TestNowhere(t *testing.T) {
 	require.Equal(t, strings.Repeat("/dev/null\n", 3), read(t, filepath.Join(dir, "fds")))
 }
 
-// TestFileAsOutput: a file is handed over as it is, and stays the caller's to close.
+// TestFileAsOutput: a file gets everything in order, and stays the caller's to close.
 func TestFileAsOutput(t *testing.T) {
 	box := open(t, policy.Policy{}, shell.Options{})
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"sallyport/compartment/goja"
 	"sallyport/internal/terminal"
 	"sallyport/policy"
 	"sallyport/shell"
@@ -138,6 +139,17 @@ func askPerson(a *answering) func(*tour) {
 		tour.person = terminal.NewPerson(a)
 		tour.ask = tour.person.Gate
 	}
+}
+
+// TestTourWithoutTheGuest: where there is nothing for the engine wasm to host, every step still ends as it should, on the
+// other engine, and the tour says which and what it does not promise.
+func TestTourWithoutTheGuest(t *testing.T) {
+	needBoundary(t)
+	unexpected, text := tourHere(t, func(tour *tour) { tour.engine = goja.NewWithoutMemoryLimit() })
+	require.Empty(t, unexpected, text)
+	require.Contains(t, text, "goja, for the scripts, since the guest of the")
+	require.Contains(t, text, "What the engine goja promises about the scripts")
+	require.Contains(t, text, "not promised: a script can take this process down")
 }
 
 // TestTourAsksAPerson: every call is asked; who approves everything still sees every denial.

@@ -16,6 +16,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 )
 
 // The exit statuses.
@@ -26,7 +28,10 @@ const (
 
 func main() {
 	s := newScreen(os.Stdout)
-	unexpected, err := tourOf(context.Background(), s)
+	// Ctrl-C ends the tour early, and what it made is removed all the same. A second one ends the program at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	unexpected, err := tourOf(ctx, s)
 	switch {
 	case err != nil:
 		s.trouble(err)

@@ -107,9 +107,10 @@ func (s *screen) report(r shell.Report) {
 }
 
 // promises prints what the engine of the scripts holds them to.
-func (s *screen) promises(p compartment.Promises) {
+func (s *screen) promises(e compartment.Engine) {
+	p := e.Promises()
 	s.print("")
-	s.print(s.paint(bold, "What the engine goja promises about the scripts"))
+	s.print(s.paint(bold, "What the engine "+e.Name()+" promises about the scripts"))
 	for _, row := range []struct {
 		name       string
 		kept       bool

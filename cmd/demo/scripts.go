@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sallyport/compartment"
-	"sallyport/compartment/goja"
 	"sallyport/evaljs"
 	"sallyport/fs"
 	"sallyport/hostfuncs"
@@ -94,7 +93,7 @@ func (t *tour) evaluate(ctx context.Context, source string, limit time.Duration)
 	rules := t.box.Rules()
 	readable := dir.Restrict(func(hostPath string) bool { return rules.Read(hostPath).Allowed })
 	session, err := evaljs.New(evaljs.Options{
-		Engine: goja.NewWithoutMemoryLimit(),
+		Engine: t.engine,
 		Powers: []compartment.Power{hostfuncs.Gated(hostfuncs.ReadFile(readable), t.gate, hostfuncs.Scope{Workspace: t.place.repo})},
 		Limits: compartment.Limits{Time: limit, CallTime: limit},
 	})
@@ -102,6 +101,5 @@ func (t *tour) evaluate(ctx context.Context, source string, limit time.Duration)
 		return o, err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	t.promises = session.Promises()
 	return session.Evaluate(ctx, source)
 }

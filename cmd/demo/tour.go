@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	"sallyport/compartment"
+	"sallyport/compartment/goja"
+	"sallyport/compartment/wasm"
+	"sallyport/compartment/wasm/guest"
 	"sallyport/gate"
 	"sallyport/internal/terminal"
 	"sallyport/shell"
@@ -25,8 +29,10 @@ type tour struct {
 	person *terminal.Person // nil without a terminal
 	calls  int
 
-	report   shell.Report         // of the last command
-	promises compartment.Promises // of the engine of the last script
+	engine      compartment.Engine // of the scripts
+	closeEngine func() error       // nil when there is nothing to close
+
+	report shell.Report // of the last command
 }
 
 // outcome is how a step ended.
@@ -117,6 +123,24 @@ func (t *tour) appointGate() error {
 	return nil
 }
 
+// appointEngine makes the engine of the scripts: wasm where its guest is. Elsewhere the tour goes on with goja and says
+// so; a program of yours should not.
+func (t *tour) appointEngine(ctx context.Context) error {
+	if t.engine != nil {
+		return nil
+	}
+	engine, err := wasm.New(ctx, wasm.Options{})
+	if errors.Is(err, guest.ErrAbsent) {
+		t.engine = goja.NewWithoutMemoryLimit()
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("engine wasm: %w", err)
+	}
+	t.engine, t.closeEngine = engine, engine.Close
+	return nil
+}
+
 func (t *tour) close() {
 	if t.person != nil {
 		_ = t.person.Close() // it was read from, no more
@@ -124,10 +148,16 @@ func (t *tour) close() {
 	if t.box != nil {
 		_ = t.box.Close() // every command has ended
 	}
+	if t.closeEngine != nil {
+		_ = t.closeEngine() // every script has ended
+	}
 }
 
 // run goes through the steps and gives the titles of those that did not end as they should.
 func (t *tour) run(ctx context.Context) ([]string, error) {
+	if err := t.appointEngine(ctx); err != nil {
+		return nil, err
+	}
 	t.introduce()
 	if err := t.open(ctx); err != nil {
 		return nil, err
@@ -145,7 +175,7 @@ func (t *tour) run(ctx context.Context) ([]string, error) {
 		}
 	}
 	t.screen.report(t.report)
-	t.screen.promises(t.promises)
+	t.screen.promises(t.engine)
 	t.conclude(len(steps), unexpected)
 	return unexpected, nil
 }
@@ -155,6 +185,11 @@ func (t *tour) introduce() {
 	s.print(s.paint(bold, "Sallyport: a command and a script that nobody trusts, and a gate"))
 	s.print("")
 	s.row("repository", "0", t.place.repo+" (removed at the end)")
+	if t.engine.Promises().Memory {
+		s.row("engine", "0", t.engine.Name()+", for the scripts")
+	} else {
+		s.row("engine", yellow, t.engine.Name()+", for the scripts, since the guest of the engine wasm is not here (`"+guest.Commands[0]+"` brings it)")
+	}
 	if t.person != nil {
 		s.row("gate", "0", "you: y lets a call go on, anything else refuses it")
 		return

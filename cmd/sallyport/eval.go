@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"sallyport/compartment"
 	"sallyport/compartment/goja"
+	"sallyport/compartment/wasm"
+	"sallyport/compartment/wasm/guest"
 	"sallyport/evaljs"
-	"sallyport/fs"
-	"sallyport/hostfuncs"
 )
 
 // statusOutcome is the exit status of eval for every outcome but ok.
@@ -28,7 +29,7 @@ type evalFlags struct {
 }
 
 func (f *evalFlags) register(set *pflag.FlagSet) {
-	set.StringVar(&f.engine, "engine", "wasm", "")
+	set.StringVar(&f.engine, "engine", engineNames[0], "")
 	set.StringVar(&f.timeout, "timeout", "5s", "")
 	set.StringVar(&f.memory, "memory", "", "")
 	set.StringVarP(&f.source, "e", "e", "", "")
@@ -45,13 +46,17 @@ func cmdEval(p *program, args []string) (status int, err error) {
 	if err := set.Parse(args); err != nil {
 		return 0, usage("eval", err.Error())
 	}
-	options, grants, err := f.options(set)
-	defer func() { err = errors.Join(err, grants.close()) }()
+	held := &holdings{}
+	defer func() { err = errors.Join(err, held.close()) }()
+	options, err := f.options(set, held)
 	if err != nil {
 		return 0, err
 	}
 	source, err := f.read(p, set)
 	if err != nil {
+		return 0, err
+	}
+	if options.Engine, err = findEngine(f.engine, held); err != nil {
 		return 0, err
 	}
 	outcome, err := evaluate(options, source)
@@ -61,80 +66,44 @@ func cmdEval(p *program, args []string) (status int, err error) {
 	return f.report(p, outcome)
 }
 
-// options turns the flags into what an evaluation may use. The grants are open also when there is an error.
-func (f *evalFlags) options(set *pflag.FlagSet) (evaljs.Options, *grants, error) {
-	g := &grants{}
-	var o evaljs.Options
+// options turns the flags into what an evaluation may use, but for the engine, which takes a while to make: what is
+// wrong with the flags is said first. What has to be closed afterwards is in held, also when there is an error.
+func (f *evalFlags) options(set *pflag.FlagSet, held *holdings) (o evaljs.Options, err error) {
 	if f.session {
-		return o, g, &trouble{text: "--session: not yet, and nothing was run", hint: "evaluate everything as one script"}
+		return o, &trouble{text: "--session: not yet, and nothing was run", hint: "evaluate everything as one script"}
 	}
-	var err error
-	if o.Engine, err = findEngine(f.engine); err != nil {
-		return o, g, err
+	if !slices.Contains(engineNames, f.engine) {
+		return o, usage("eval", fmt.Sprintf("--engine %q: there are %s", f.engine, strings.Join(engineNames, " and ")))
 	}
 	if o.Limits.Time, err = parseSpan(f.timeout); err != nil {
-		return o, g, usage("eval", "--timeout "+err.Error())
+		return o, usage("eval", "--timeout "+err.Error())
 	}
 	if set.Changed("memory") {
 		if o.Limits.MemoryBytes, err = parseSize(f.memory); err != nil {
-			return o, g, usage("eval", "--memory "+err.Error())
+			return o, usage("eval", "--memory "+err.Error())
 		}
 	}
-	o.Powers, err = g.open(f.grants)
-	return o, g, err
+	o.Powers, err = held.grant(f.grants)
+	return o, err
 }
 
-// findEngine makes the engine of that name. None stands in for another.
-func findEngine(name string) (compartment.Engine, error) {
-	switch name {
-	case "goja":
+// engineNames are the engines of --engine, the default first.
+var engineNames = []string{"wasm", "goja"}
+
+// findEngine makes the engine of that name. None stands in for another: where one cannot be made, nothing is evaluated.
+func findEngine(name string, held *holdings) (compartment.Engine, error) {
+	if name == "goja" {
 		return goja.NewWithoutMemoryLimit(), nil
-	case "wasm":
-		return nil, &trouble{
-			text: "engine wasm: not yet, and nothing was run",
-			hint: "--engine goja evaluates now; it makes no promise about memory",
-		}
 	}
-	return nil, usage("eval", fmt.Sprintf("--engine %q: there are wasm (not yet) and goja", name))
-}
-
-// grants are the powers that the flags hand in, and the directories that they hold open.
-type grants struct {
-	dirs []*fs.Dir
-}
-
-// open makes the powers.
-func (g *grants) open(flags []string) ([]compartment.Power, error) {
-	var powers []compartment.Power
-	seen := map[string]bool{}
-	for _, flag := range flags {
-		name, scope, scoped := strings.Cut(flag, "=")
-		if seen[name] {
-			return nil, usage("eval", fmt.Sprintf("--grant %s is given twice", name))
-		}
-		seen[name] = true
-		if name != "readFile" {
-			return nil, usage("eval", fmt.Sprintf("--grant %q: there is readFile=DIR", name))
-		}
-		if !scoped || scope == "" {
-			return nil, usage("eval", "--grant readFile needs a directory: readFile=DIR")
-		}
-		dir, err := fs.OpenDir(scope)
-		if err != nil {
-			return nil, fmt.Errorf("--grant %s: %w", flag, err)
-		}
-		g.dirs = append(g.dirs, dir)
-		powers = append(powers, hostfuncs.ReadFile(dir))
+	engine, err := wasm.New(context.Background(), wasm.Options{})
+	if errors.Is(err, guest.ErrAbsent) {
+		return nil, &trouble{text: "engine wasm: nothing was run", err: err}
 	}
-	return powers, nil
-}
-
-func (g *grants) close() error {
-	var errs []error
-	for _, d := range g.dirs {
-		errs = append(errs, d.Close())
+	if err != nil {
+		return nil, fmt.Errorf("engine wasm: %w", err)
 	}
-	return errors.Join(errs...)
+	held.closers = append(held.closers, engine)
+	return engine, nil
 }
 
 // maxSource bounds what is read as a script: a little over the longest one an engine takes, so that it is the engine
@@ -177,45 +146,4 @@ func evaluate(o evaljs.Options, source string) (outcome compartment.Outcome, err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
 	return session.Evaluate(context.Background(), source)
-}
-
-// report prints the outcome: the value on standard output, everything else on standard error.
-func (f *evalFlags) report(p *program, o compartment.Outcome) (int, error) {
-	status := statusOutcome
-	if o.Status == compartment.StatusOK {
-		status = 0
-	}
-	if f.json {
-		return status, writeJSON(p.out, o)
-	}
-	for _, e := range o.Console.Entries {
-		fmt.Fprintf(p.err, "%s\n", e.Text) // the boundary has escaped it
-	}
-	if status == 0 {
-		return 0, p.print(o.Value.Text + "\n")
-	}
-	fmt.Fprint(p.err, outcomeText(o))
-	return status, nil
-}
-
-// outcomeText says how an evaluation ended otherwise than with a value.
-func outcomeText(o compartment.Outcome) string {
-	var b strings.Builder
-	what := string(o.Kind)
-	if o.Value.Exception != nil {
-		what += ": " + o.Value.Exception.Name + ": " + o.Value.Exception.Message
-	} else if o.Value.Text != "" {
-		what += ": " + o.Value.Text
-	}
-	fmt.Fprintf(&b, "sallyport: %s\n", compartment.Escape(what))
-	if w := o.Where; w != nil {
-		fmt.Fprintf(&b, "  line %d, column %d\n", w.Line, w.Column)
-		if w.Source != "" {
-			fmt.Fprintf(&b, "  %s\n  %s\n", w.Source, w.Caret)
-		}
-	}
-	if o.Next != "" {
-		fmt.Fprintf(&b, "hint: %s\n", compartment.Escape(o.Next))
-	}
-	return b.String()
 }

@@ -95,21 +95,37 @@ call, the error and what to do about it.
 Exit status: 0 when every layer is there; 125 when run would refuse to start.
 `
 
-const evalHelp = `Usage: sallyport eval --engine goja [flags] [FILE | - | -e SOURCE]
+const evalHelp = `Usage: sallyport eval [flags] [FILE | - | -e SOURCE]
 
 Evaluates JavaScript in a compartment: no files, no network, no clock, no
 environment, but for what --grant names. Without FILE it reads standard input.
+The value goes to standard output, everything else to standard error.
 
   -e SOURCE             evaluate SOURCE
-  --engine NAME         goja. It makes no promise about memory: one call of the
-                        guest can take this process down. (wasm: not yet)
+  --engine NAME         wasm (without the flag), or goja: it starts faster and
+                        makes no promise about memory, so one call of the guest
+                        can take this process down
   --timeout 5s          stop the evaluation after this long
   --memory 64MiB        bound the guest's memory; goja refuses this
   --grant NAME[=SCOPE]  hand in a power, repeatable:
-                          readFile=DIR   read files below DIR, asked by path
-  --session             evaluate each line on its own, in one session: variables
-                        stay from line to line
-  --json                print the outcome as one object (--session: one a line)
+                          readFile=DIR       read files below DIR, by path
+  --session             not yet: nothing runs
+  --json                print the outcome as one object
+
+The engine wasm needs a guest: see sallyport guest --help. Without it nothing
+runs; no other engine takes its place.
 
 Exit status: 0 the outcome is ok; 1 any other outcome; 125 trouble of our own.
+`
+
+const guestHelp = `Usage: sallyport guest install
+       sallyport guest status
+
+The guest is the JavaScript engine that eval hosts in WebAssembly: one file of
+an npm package, pinned by its version and by its SHA-256.
+
+  install  bring it with npm, for every program of this user
+  status   say where it is: built into this program, or in the user's cache
+
+Exit status: 0 it is there and is what it should be; 125 it is not.
 `

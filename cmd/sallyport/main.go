@@ -2,10 +2,11 @@
 // decides what it can reach.
 //
 //	sallyport run --allow-write /srv/work -- make test
-//	sallyport eval --engine goja -e '1 + 1'
+//	sallyport eval -e '1 + 1'
 //	sallyport explain --read ~/.ssh/id_ed25519
 //	sallyport check policy.json
 //	sallyport doctor
+//	sallyport guest install
 //
 // It only wires the rooms of the module together: every decision is made in package policy, every boundary is put up in
 // package shell or package compartment. `sallyport COMMAND --help` is the manual of a command, and docs/errors.md lists
@@ -41,6 +42,7 @@ func commands() []command {
 		{"explain", "say what a policy allows, and which rule decides", explainHelp, cmdExplain},
 		{"check", "read a policy file and say what is wrong with it", checkHelp, cmdCheck},
 		{"doctor", "put up every layer once and say what this machine can do", doctorHelp, cmdDoctor},
+		{"guest", "bring the JavaScript engine of eval, or say where it is", guestHelp, cmdGuest},
 	}
 }
 

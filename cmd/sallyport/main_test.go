@@ -11,6 +11,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"sallyport/compartment/wasm/guest"
 )
 
 // TestMain makes this test binary answer to the name sallyport too: in scripts, and for start.
@@ -20,17 +22,28 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs what needs no kernel boundary.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, params("testdata"))
+	testscript.Run(t, params(t, "testdata"))
+}
+
+// TestGuestScripts runs what needs the JavaScript engine of compartment/wasm.
+func TestGuestScripts(t *testing.T) {
+	needGuest(t)
+	testscript.Run(t, params(t, "testdata/guest"))
 }
 
 // TestLiveScripts runs what only a really confined command can show (R304, R308).
 func TestLiveScripts(t *testing.T) {
 	needBoundary(t)
-	testscript.Run(t, params("testdata/live"))
+	testscript.Run(t, params(t, "testdata/live"))
 }
 
-func params(dir string) testscript.Params {
+func params(t *testing.T, dir string) testscript.Params {
+	cache := t.TempDir() // compiled code is kept for all scripts of a run, and never where the user has theirs
 	return testscript.Params{
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_CACHE_HOME", cache)
+			return nil
+		},
 		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -107,6 +120,19 @@ var boundary = sync.OnceValues(func() (string, error) {
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 })
+
+// needGuest skips, or fails under SALLYPORT_LIVE=require, where there is no guest to host.
+func needGuest(t *testing.T) {
+	t.Helper()
+	_, _, err := guest.Find(t.TempDir()) // scripts have a cache of their own, so only one that is built in will do
+	switch {
+	case err == nil:
+	case errors.Is(err, guest.ErrAbsent) && os.Getenv("SALLYPORT_LIVE") != "require":
+		t.Skipf("SKIPPED: %v; bring it: %s", err, guest.Commands[0])
+	default:
+		t.Fatalf("%v; bring it: %s", err, guest.Commands[0])
+	}
+}
 
 // needBoundary skips, or fails under SALLYPORT_LIVE=require, where no command can be confined.
 func needBoundary(t *testing.T) {

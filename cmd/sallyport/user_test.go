@@ -28,7 +28,7 @@ func TestScriptsAsOrdinaryUser(t *testing.T) {
 	require.NoError(t, os.Chown(home, uid, uid))
 	makeReachable(t, dir)
 
-	cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^(TestScripts|TestLiveScripts)$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^(TestScripts|TestLiveScripts|TestGuestScripts)$", "-test.v")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}

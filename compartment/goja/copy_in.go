@@ -6,8 +6,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// copyIn makes the guest's copy of a value of the host: plain objects and arrays of its own realm, with own properties set directly, so
-// that no setter of the guest runs and nothing of the host is shared. The value was checked to be data; its depth is bounded.
+// copyIn makes the guest's copy of a value of the host: plain objects and arrays of its own realm, with own
+// properties set directly, so that no setter of the guest runs and nothing of the host is shared. The value was
+// checked to be data; its depth is bounded.
 func (r *realm) copyIn(v compartment.Value) goja.Value {
 	switch v.Type() {
 	case compartment.TypeNull:

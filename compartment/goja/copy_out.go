@@ -11,8 +11,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// copier copies one value, or the arguments of one call, out of the realm. It looks at internal slots and at descriptors of own
-// properties only: no getter, trap, toString or toJSON of the guest runs. What the limits cut off is counted in the copy.
+// copier copies one value, or the arguments of one call, out of the realm. It looks at internal slots and at
+// descriptors of own properties only: no getter, trap, toString or toJSON of the guest runs. What the limits cut off
+// is counted in the copy.
 type copier struct {
 	r     *realm
 	nodes int // how many more parts may be copied
@@ -204,7 +205,8 @@ func (c *copier) classed(o *goja.Object, class string) compartment.Value {
 	}
 }
 
-// array copies the elements. Only indexes are looked at, so that an array that says it is four billion long takes no time.
+// array copies the elements. Only indexes are looked at, so that an array that says it is four billion long takes no
+// time.
 func (c *copier) array(o *goja.Object) compartment.Value {
 	length := int64(0)
 	if d := c.r.ownProperty(o, "length"); d.found {

@@ -3,22 +3,24 @@
 //	engine := goja.NewWithoutMemoryLimit()
 //	c, err := engine.Open(ctx, compartment.Config{Powers: powers})
 //
-// It starts in microseconds. It promises capabilities: a guest reaches its own realm and the powers it was given. It promises
-// time for guest code: a program is stopped at its limit wherever it runs instructions of its own, and cannot catch that.
+// A compartment starts in about a millisecond. It promises capabilities: a guest reaches its own realm and the powers it
+// was given. Guest code is stopped at its time limit wherever it runs instructions of its own, and cannot catch that.
 //
 // # What it does not promise
 //
-// Memory. The guest's values are Go values in the heap of the host. There is no limit on them, and a guest that asks for enough ends
-// the whole process; that is why the constructor is called what it is called. A memory limit in the configuration is refused.
+// Memory. The guest's values are Go values in the heap of the host. There is no limit on them, and a guest that asks for
+// enough ends the whole process; that is why the constructor is called what it is called. A memory limit in the
+// configuration is refused.
 //
-// Time inside one built-in. goja looks at its clock between instructions. The built-ins that were known to run for ever are guarded:
-// their sizes are looked at before they run. Not guarded are: regular expressions that look ahead or refer back; BigInt arithmetic on
-// huge numbers; spreading, sorting or joining a very large or very deep array; Unicode normalisation of huge strings.
+// Time inside one built-in. goja looks for a stop between instructions of the guest. The built-ins that were known to run
+// for ever are looked at before they run (guards.go, constructors.go), and so is the source, before the parser sees it
+// (scan.go). Not guarded are: regular expressions that look ahead or refer back; arithmetic on huge BigInts; spreading,
+// sorting or joining a very large array; a proxy that lies about its length; and a source made to mislead the scan, which
+// takes the parser long. Evaluate still returns at its limit (engine_lost/still_running), but what was begun goes on in a
+// goroutine of the process until it is through: nothing can end it.
 //
-// What such a built-in is doing cannot be ended. Evaluate still returns at its limit (engine_lost/still_running), but a goroutine of the
-// process goes on until the built-in is through.
-//
-// The stack of native recursion. Calls are counted (1000 deep). Arrays nested a million deep and turned into text are not counted.
+// The stack of native recursion. Calls are counted (1000 deep), and so is what nests in a source and in JSON. Arrays nested
+// a million deep and turned into text are not; they fill the stack of the host, which ends the process.
 //
 // Use compartment/wasm for code that may be hostile. This engine is for code that may be wrong.
 package goja
@@ -109,12 +111,13 @@ func (r *room) conclude(ev *compartment.Evaluation, end compartment.Ending) comp
 	return ev.Finish(end)
 }
 
-// patience is how long the engine may take to answer a stop. It answers within microseconds, unless it is inside one built-in that goes
-// on and on.
+// patience is how long the engine may take to answer a stop. It answers within microseconds, unless it is inside one
+// built-in that goes on and on.
 const patience = 120 * time.Millisecond
 
-// run runs the source on a goroutine of its own, which owns the realm while it runs. When the engine does not answer a stop, the caller
-// gets its answer all the same, and the goroutine is left to itself: nobody can end it. It finds the interrupt when it comes back.
+// run runs the source on a goroutine of its own, which owns the realm while it runs. When the engine does not answer
+// a stop, the caller gets its answer all the same, and the goroutine is left to itself: nobody can end it. It finds
+// the interrupt when it comes back.
 func (r *room) run(ev *compartment.Evaluation, source string) compartment.Ending {
 	done := make(chan compartment.Ending, 1)
 	realm := r.realm

@@ -51,8 +51,8 @@ func TestPromises(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestArgumentsAreCopiedOnce: what a power gets is what was there when it was called. A getter, a trap or a conversion, which could give one
-// answer to a check and another afterwards, does not run at all.
+// TestArgumentsAreCopiedOnce: what a power gets is what was there when it was called. A getter, a trap or a
+// conversion, which could give one answer to a check and another afterwards, does not run at all.
 func TestArgumentsAreCopiedOnce(t *testing.T) {
 	var got []string
 	show := compartment.Power{Name: "show", Sync: true, OnCancel: compartment.CancelDiscards, Params: []compartment.Param{{Name: "v", Shown: true}},
@@ -210,7 +210,8 @@ func TestStillRunning(t *testing.T) {
 	require.Equal(t, "2", string(o.Data))
 }
 
-// child runs one test again in a process of its own and returns what it said. That it passed is seen by its exit and by its words.
+// child runs one test again in a process of its own and returns what it said. That it passed is seen by its exit and
+// by its words.
 func child(t *testing.T, test string, env ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -256,8 +257,8 @@ func TestKillers(t *testing.T) {
 	t.Logf("lives on: %s", o.Kind)
 }
 
-// TestKillersAreReal is the other arm: the programs that fill the stack do end the process on plain goja. The stack is kept small here, so that it
-// is full soon; those that would take all memory are not tried.
+// TestKillersAreReal is the other arm: the programs that fill the stack do end the process on plain goja. The stack
+// is kept small here, so that it is full soon; those that would take all memory are not tried.
 func TestKillersAreReal(t *testing.T) {
 	name := os.Getenv("SALLYPORT_REAL_KILLER")
 	if name == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// The sizes above which a built-in is not begun. Nothing can stop one that runs: the engine looks for a stop between instructions of the
-// guest only.
+// The sizes above which a built-in is not begun. Nothing can stop one that runs: the engine looks for a stop between
+// instructions of the guest only.
 const (
 	maxText    = 16 << 20 // UTF-16 units one call may make: 32 MB at most, at once
 	maxItems   = 16 << 20 // elements one call may visit: about a tenth of a second
@@ -28,8 +28,8 @@ const (
 	maxReplaced   = 1 << 28 // characters a replacement could make at worst
 )
 
-// guard is one built-in that is looked at before it runs. check may replace arguments by what they convert to, so that they cannot
-// convert to something else afterwards, and says what is too large, or nothing.
+// guard is one built-in that is looked at before it runs. check may replace arguments by what they convert to, so
+// that they cannot convert to something else afterwards, and says what is too large, or nothing.
 type guard struct {
 	path  string
 	check func(r *realm, call *goja.FunctionCall) string
@@ -138,8 +138,8 @@ func (r *realm) checkNormalize(call *goja.FunctionCall) string {
 	return ""
 }
 
-// checkReplace looks at what the replacement could make at worst. Without the g flag, and without a $ that stands for the match, it is
-// put in once.
+// checkReplace looks at what the replacement could make at worst. Without the g flag, and without a $ that stands for
+// the match, it is put in once.
 func (r *realm) checkReplace(call *goja.FunctionCall) string {
 	length, ok := fixThis(call)
 	with, isText := call.Argument(1).(goja.String)
@@ -205,8 +205,8 @@ func checkListAt(i int) func(*realm, *goja.FunctionCall) string {
 	}
 }
 
-// lengthOf is the length a built-in will read off v. A getter would give another one the second time, so a length that is computed counts
-// as endless, but for that of a typed array. A proxy is asked; see the package comment.
+// lengthOf is the length a built-in will read off v. A getter would give another one the second time, so a length
+// that is computed counts as endless, but for that of a typed array. A proxy is asked; see the package comment.
 func (r *realm) lengthOf(v goja.Value) float64 {
 	o, ok := v.(*goja.Object)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// grant puts the powers on the global object: frozen functions that cannot be replaced. "store.get" and "store.put" become one frozen
-// object with two functions.
+// grant puts the powers on the global object: frozen functions that cannot be replaced. "store.get" and "store.put"
+// become one frozen object with two functions.
 func (r *realm) grant() error {
 	objects := map[string]*goja.Object{}
 	for i, p := range r.host.Powers() {
@@ -45,7 +45,8 @@ func (r *realm) bind(name string, o *goja.Object) error {
 	return r.vm.GlobalObject().DefineDataProperty(name, o, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 }
 
-// caller is the function the guest calls for the power at index i. Its arguments are copied once; nothing looks at the originals again.
+// caller is the function the guest calls for the power at index i. Its arguments are copied once; nothing looks at
+// the originals again.
 func (r *realm) caller(i int, sync bool) func(goja.FunctionCall) goja.Value {
 	return func(call goja.FunctionCall) goja.Value {
 		ev := r.evaluation()
@@ -65,8 +66,8 @@ func (r *realm) caller(i int, sync bool) func(goja.FunctionCall) goja.Value {
 	}
 }
 
-// evaluation is the one that runs. When there is none, or it has to end, the guest is ended here: a built-in that calls us in a loop
-// never comes to an instruction of the guest, where the engine would look.
+// evaluation is the one that runs. When there is none, or it has to end, the guest is ended here: a built-in that
+// calls us in a loop never comes to an instruction of the guest, where the engine would look.
 func (r *realm) evaluation() *compartment.Evaluation {
 	if r.ev != nil {
 		if _, stopped := r.ev.Stopped(); !stopped {

@@ -19,8 +19,9 @@ type syntaxError struct {
 	line, column int // 0 when the parser did not say
 }
 
-// compile makes code of the guest's source, which is parsed alone and as it is: there is no text around it that it could break out
-// of. Only when await stands at the top level is it looked at as the body of an async function; see awaiting.
+// compile makes code of the guest's source, which is parsed alone and as it is: there is no text around it that it
+// could break out of. Only when await stands at the top level is it looked at as the body of an async function; see
+// awaiting.
 func compile(source string) (*goja.Program, *syntaxError) {
 	tree, alone := parse(source)
 	if !strings.Contains(source, "await") {
@@ -93,18 +94,20 @@ func columnOf(source string, line, column int) int {
 	return len(utf16.Encode([]rune(text[:min(column-1, len(text))]))) + 1
 }
 
-// The text that makes a source the body of an async function. The line end before the bracket ends a comment of the source's last line.
+// The text that makes a source the body of an async function. The line end before the bracket ends a comment of the
+// source's last line.
 const (
 	asyncHead = "(async()=>{"
 	asyncTail = "\n})"
 )
 
-// awaiting is the tree of a source that uses await at its top level, made into an async function that is called. It is nil when the source
-// is no such thing: when it does not parse as the whole body of one function, when it returns, or when no await stands at its top level.
-// The error, if any, is in positions of the source.
+// awaiting is the tree of a source that uses await at its top level, made into an async function that is called. It
+// is nil when the source is no such thing: when it does not parse as the whole body of one function, when it returns,
+// or when no await stands at its top level. The error, if any, is in positions of the source.
 //
-// The source could close the function's bracket and go on. So what was parsed is looked at, not the text: the tree must be one
-// expression statement that is one async arrow function and nothing else, and no text can make it that and be outside of it.
+// The source could close the function's bracket and go on. So what was parsed is looked at, not the text: the tree
+// must be one expression statement that is one async arrow function and nothing else, and no text can make it that
+// and be outside of it.
 func awaiting(source string) (*ast.Program, *syntaxError) {
 	tree, bad := parse(asyncHead + source + asyncTail)
 	if bad != nil {
@@ -140,7 +143,8 @@ func awaiting(source string) (*ast.Program, *syntaxError) {
 	return tree, nil
 }
 
-// inside turns a position of the wrapped source into one of the source. What the bracket at the end was complained of for is the end.
+// inside turns a position of the wrapped source into one of the source. What the bracket at the end was complained of
+// for is the end.
 func (e *syntaxError) inside(source string) *syntaxError {
 	if e.line == 1 {
 		e.column -= len(asyncHead)
@@ -153,8 +157,8 @@ func (e *syntaxError) inside(source string) *syntaxError {
 	return e
 }
 
-// returnLast makes the value of the last statement the function's result, when it is an expression, also inside of a block, an if or a try. The
-// value of a loop is not taken.
+// returnLast makes the value of the last statement the function's result, when it is an expression, also inside of a
+// block, an if or a try. The value of a loop is not taken.
 func returnLast(list []ast.Statement) {
 	if len(list) == 0 {
 		return
@@ -186,8 +190,8 @@ func returned(s ast.Statement) ast.Statement {
 	return list[0]
 }
 
-// walker goes through a tree once: it moves every position by shift, so that positions are those of the source as its author wrote it, and
-// finds what stands outside of all inner functions.
+// walker goes through a tree once: it moves every position by shift, so that positions are those of the source as its
+// author wrote it, and finds what stands outside of all inner functions.
 type walker struct {
 	shift   int
 	seen    map[uintptr]bool // nodes can be reached by two ways; they are moved once
@@ -229,8 +233,8 @@ func (w *walker) walk(v reflect.Value, top bool) {
 	}
 }
 
-// look notes what a node at the top level is, and tells whether what is inside of it is at the top level too. A node is looked at before its
-// positions are moved.
+// look notes what a node at the top level is, and tells whether what is inside of it is at the top level too. A node
+// is looked at before its positions are moved.
 func (w *walker) look(node any) bool {
 	switch n := node.(type) {
 	case *ast.AwaitExpression:

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlaces: whatever is wrong is placed in the author's own lines, also where await makes the source the body of a function.
+// TestPlaces: whatever is wrong is placed in the author's own lines, also where await makes the source the body of a
+// function.
 func TestPlaces(t *testing.T) {
 	for _, c := range []struct {
 		name, source string
@@ -36,14 +37,16 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestStackText: the stack a guest reads is in its own lines too, and shows no position inside of the engine or the host.
+// TestStackText: the stack a guest reads is in its own lines too, and shows no position inside of the engine or the
+// host.
 func TestStackText(t *testing.T) {
 	o := evaluate(t, "await 1\nfunction f() { return new Error('x').stack }\nf()")
 	require.Contains(t, string(o.Data), "program:2:23")
 	require.Contains(t, string(o.Data), "program:3:2")
 }
 
-// FuzzCompile: a source that is not a program is a syntax error, and no source of any kind gets out of the function that await makes of it.
+// FuzzCompile: a source that is not a program is a syntax error, and no source of any kind gets out of the function
+// that await makes of it.
 func FuzzCompile(f *testing.F) {
 	for _, s := range []string{"await 1", "await 1})(); (async () => {", "await 1\n//", "await 1}\n/*", "return await 1", "({ async f() { await 1 } })", "await `${1", "await 1}, x = async () => {"} {
 		f.Add(s)

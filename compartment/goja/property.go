@@ -26,8 +26,8 @@ func (r *realm) ownPropertyAt(o *goja.Object, key goja.Value) property {
 	if !ok || !isObject {
 		return property{}
 	}
-	// The descriptor is a new plain object. Which of its fields are its own says whether it tells of a value; a field that is not its
-	// own would be looked for on Object.prototype, which belongs to the guest.
+	// The descriptor is a new plain object. Which of its fields are its own says whether it tells of a value; a field
+	// that is not its own would be looked for on Object.prototype, which belongs to the guest.
 	p := property{found: true, accessor: true}
 	for _, name := range d.GetOwnPropertyNames() {
 		switch name {
@@ -43,8 +43,8 @@ func (r *realm) ownPropertyAt(o *goja.Object, key goja.Value) property {
 // maxChain is how many prototypes are looked at for a name: more than any program has.
 const maxChain = 32
 
-// dataField finds a property that is plain data, on the object or on its prototypes, as a program would see it. It stops at getters
-// and proxies.
+// dataField finds a property that is plain data, on the object or on its prototypes, as a program would see it. It
+// stops at getters and proxies.
 func (r *realm) dataField(o *goja.Object, name string) (goja.Value, bool) {
 	for range maxChain {
 		if o == nil || o.ExportType() == typeProxy {
@@ -58,7 +58,8 @@ func (r *realm) dataField(o *goja.Object, name string) (goja.Value, bool) {
 	return nil, false
 }
 
-// hasField tells whether the object or one of its prototypes has a property of that name, whatever it is. A proxy counts as having it.
+// hasField tells whether the object or one of its prototypes has a property of that name, whatever it is. A proxy
+// counts as having it.
 func (r *realm) hasField(o *goja.Object, name string) bool {
 	for range maxChain {
 		if o == nil {

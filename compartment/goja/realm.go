@@ -58,11 +58,12 @@ type settler struct {
 	stack           []goja.StackFrame // where the call was made
 }
 
-// builtin is a function of the engine, called without going through the engine's entrance for outsiders. That entrance runs the
-// pending jobs when it thinks it is the outermost call, which it would think inside of a job.
+// builtin is a function of the engine, called without going through the engine's entrance for outsiders. That
+// entrance runs the pending jobs when it thinks it is the outermost call, which it would think inside of a job.
 type builtin func(goja.FunctionCall) goja.Value
 
-// kept are the built-ins as they were before any guest code ran. Calling them on the objects they are for runs nothing of the guest.
+// kept are the built-ins as they were before any guest code ran. Calling them on the objects they are for runs
+// nothing of the guest.
 type kept struct {
 	ownKeys, descriptor, freeze builtin
 	dateValue, regexpSource     builtin
@@ -97,7 +98,8 @@ func newRealm(host *compartment.Host) (r *realm, err error) {
 	return r, nil
 }
 
-// harden keeps what the host needs, runs the boundary's scripts, and puts guards before the built-ins that do not stop by themselves.
+// harden keeps what the host needs, runs the boundary's scripts, and puts guards before the built-ins that do not
+// stop by themselves.
 func (r *realm) harden() error {
 	r.keep()
 	s, err := scripts()
@@ -200,7 +202,8 @@ func (r *realm) hidden(o *goja.Object) string {
 	return ""
 }
 
-// native makes a function of the realm out of f: the name of its own, not that of a Go symbol; frozen; no constructor and no prototype.
+// native makes a function of the realm out of f: the name of its own, not that of a Go symbol; frozen; no constructor
+// and no prototype.
 func (r *realm) native(name string, arity int, f func(goja.FunctionCall) goja.Value) *goja.Object {
 	o := r.vm.ToValue(f).ToObject(r.vm)
 	short := name[strings.LastIndexByte(name, '.')+1:]
@@ -217,8 +220,8 @@ func (r *realm) refuse(call goja.FunctionCall) goja.Value {
 	panic(r.throwable(compartment.FailureOf(compartment.Kind(call.Argument(0).String()), "TypeError", call.Argument(1).String()), nil))
 }
 
-// throwable makes the guest's error object for a failure and remembers which it is, and where the guest called when the error has no
-// stack of its own.
+// throwable makes the guest's error object for a failure and remembers which it is, and where the guest called when
+// the error has no stack of its own.
 func (r *realm) throwable(f *compartment.Failure, stack []goja.StackFrame) goja.Value {
 	ctor := r.kept.errors[f.Name]
 	if ctor == nil {
@@ -240,7 +243,8 @@ type made struct {
 	stack   []goja.StackFrame
 }
 
-// trackRejection counts rejected promises that nobody looks at. A guest can make any number, so only so many are told apart.
+// trackRejection counts rejected promises that nobody looks at. A guest can make any number, so only so many are told
+// apart.
 func (r *realm) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	switch {
 	case op == goja.PromiseRejectionHandle:
@@ -250,8 +254,8 @@ func (r *realm) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperatio
 	}
 }
 
-// ring remembers which error objects stand for which failures. It forgets the oldest, so that a guest which catches refusals for
-// ever does not fill the host.
+// ring remembers which error objects stand for which failures. It forgets the oldest, so that a guest which catches
+// refusals for ever does not fill the host.
 type ring struct {
 	of   map[*goja.Object]made
 	last []*goja.Object

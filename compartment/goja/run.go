@@ -51,8 +51,8 @@ func (r *realm) syntax(bad *syntaxError, source string) compartment.Ending {
 // shown makes guest text fit to be shown.
 func shown(s string) string { return compartment.Shown(s, shortText) }
 
-// await waits until the result is no pending promise and no call is under way, settling the promises of the calls that come to their end.
-// Every call of a program belongs to its evaluation, so the evaluation is over when they are.
+// await waits until the result is no pending promise and no call is under way, settling the promises of the calls
+// that come to their end. Every call of a program belongs to its evaluation, so the evaluation is over when they are.
 func (r *realm) await(v goja.Value, source string) compartment.Ending {
 	promise := promiseOf(v)
 	for {
@@ -103,8 +103,9 @@ func (r *realm) value(v goja.Value) compartment.Ending {
 	return compartment.Ending{Value: out}
 }
 
-// thrown sorts what came out of the engine. Its kind is decided by the type of the engine's error, never by a text. The error is not unwrapped:
-// looking for what is inside of an exception asks the guest's value for its prototype, which runs a trap.
+// thrown sorts what came out of the engine. Its kind is decided by the type of the engine's error, never by a text.
+// The error is not unwrapped: looking for what is inside of an exception asks the guest's value for its prototype,
+// which runs a trap.
 func (r *realm) thrown(err error, source string, k compartment.Kind) compartment.Ending {
 	switch e := err.(type) {
 	case *goja.InterruptedError:
@@ -142,8 +143,8 @@ func (r *realm) exception(v goja.Value, stack []goja.StackFrame, source string, 
 	return end
 }
 
-// stackOf is where an error object was made, or where the guest made the call that it answers. Throwing it to ourselves makes the engine say
-// what it wrote down when the object was made; nothing of the guest runs.
+// stackOf is where an error object was made, or where the guest made the call that it answers. Throwing it to
+// ourselves makes the engine say what it wrote down when the object was made; nothing of the guest runs.
 func (r *realm) stackOf(o *goja.Object, ours made) []goja.StackFrame {
 	if ours.stack != nil || o.ClassName() != "Error" {
 		return ours.stack

@@ -7,18 +7,21 @@ import (
 	"sallyport/compartment"
 )
 
-// The parser and the compiler recurse on the stack of the host, which ends the process when it is full; and the parser looks at no
-// clock. So a source is measured before they see it, in two ways.
+// The parser and the compiler recurse on the stack of the host, which ends the process when it is full; and the
+// parser looks at no clock. So a source is measured before they see it, in two ways.
 //
-// First, bytes are counted that could cost stack, wherever they stand. No text can hide one, so this bound holds: it keeps the process alive.
-// Second, the brackets are followed as the language would, to find sources that would take long. What is text, comment or pattern
-// and what is code is guessed as editors do; a source made to mislead the guess takes long, and no more.
+// First, bytes are counted that could cost stack, wherever they stand. No text can hide one, so this bound holds: it
+// keeps the process alive. Second, the brackets are followed as the language would, to find sources that would take
+// long. What is text, comment or pattern and what is code is guessed as editors do; a source made to mislead the
+// guess takes long, and no more.
 
-// maxStack is how much of the host's stack parsing and compiling one source may take, in bytes. A stack of Go may be 512 MB.
+// maxStack is how much of the host's stack parsing and compiling one source may take, in bytes. A stack of Go may be
+// 512 MB.
 const maxStack = 128 << 20
 
-// stackCost is how much stack one byte of source can take at most: measured with each construct of the language, nested, on goja of
-// September 2026, and rounded up. What is not listed costs what the keywords cost for each of their letters.
+// stackCost is how much stack one byte of source can take at most: measured with each construct of the language,
+// nested, on goja of September 2026, and rounded up. What is not listed costs what the keywords cost for each of
+// their letters.
 var stackCost = func() (cost [256]int32) {
 	for i := range cost {
 		cost[i] = 200 // "in" is 5 bytes for 732, "else if(1)" 13 for 1031

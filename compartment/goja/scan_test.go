@@ -20,7 +20,8 @@ func scanKind(t *testing.T, source string) compartment.Kind {
 	return ""
 }
 
-// TestScanTakesPrograms: what people write is taken: large tables, long strings of brackets, patterns, templates, our own scripts.
+// TestScanTakesPrograms: what people write is taken: large tables, long strings of brackets, patterns, templates, our
+// own scripts.
 func TestScanTakesPrograms(t *testing.T) {
 	table := "const rows = [\n" + strings.Repeat(`  { id: 1, tags: ["a", "b"], at: { x: 1.5, y: -2 }, f: (a, b = 1) => a + b },`+"\n", 2500) + "]"
 	require.Greater(t, len(table), 190_000)
@@ -69,8 +70,8 @@ func TestScanRefuses(t *testing.T) {
 	require.Equal(t, compartment.KindSourceSize, scanKind(t, strings.Repeat(" ", 256<<10+1)))
 }
 
-// TestStackIsBoundedWhateverTheScanGuesses: the bound on stack counts bytes, so no text can mislead it. The worst source it lets through is parsed
-// here, on this test's own stack.
+// TestStackIsBoundedWhateverTheScanGuesses: the bound on stack counts bytes, so no text can mislead it. The worst
+// source it lets through is parsed here, on this test's own stack.
 func TestStackIsBoundedWhateverTheScanGuesses(t *testing.T) {
 	n := maxStack/int(stackCost['[']) - 1
 	source := "'" + strings.Repeat("[", n) + "'"

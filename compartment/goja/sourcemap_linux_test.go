@@ -12,8 +12,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// TestSourceMapsOpenNothing: a comment of the guest names a file. The file is a pipe, so whoever opens it to read is seen: a writer can open it only
-// then. Plain goja opens it, from the source and from eval; a compartment does not.
+// TestSourceMapsOpenNothing: a comment of the guest names a file. The file is a pipe, so whoever opens it to read is
+// seen: a writer can open it only then. Plain goja opens it, from the source and from eval; a compartment does not.
 func TestSourceMapsOpenNothing(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "map")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))

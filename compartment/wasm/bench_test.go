@@ -3,6 +3,7 @@ package wasm
 import (
 	"context"
 	"testing"
+	"time"
 
 	"sallyport/compartment"
 	"sallyport/compartment/goja"
@@ -10,70 +11,119 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func benchEngine(b *testing.B, o Options) *Engine {
-	e, err := New(context.Background(), o)
+// The benchmarks compare, in one run, this engine, the same without metering, and goja:
+//
+//	go test -run '^$' -bench . ./compartment/wasm
+
+// benchEngines are the engines to compare.
+func benchEngines(b *testing.B) []namedEngine {
+	needGuest(b)
+	unmetered, err := newEngine(context.Background(), Options{CacheDir: codeDir}, newMemorySystem(), 0)
 	require.NoError(b, err)
-	b.Cleanup(func() { e.Close() })
-	return e
+	b.Cleanup(func() { unmetered.Close() })
+	return []namedEngine{{"wasm", testEngine(b)}, {"unmetered", unmetered}, {"goja", goja.NewWithoutMemoryLimit()}}
 }
 
-func BenchmarkFreshRealmAndFirstEval(b *testing.B) {
-	e := benchEngine(b, Options{})
-	for b.Loop() {
-		c, err := e.Open(context.Background(), compartment.Config{})
-		require.NoError(b, err)
-		o, err := c.Evaluate(context.Background(), "1+1")
-		require.NoError(b, err)
-		require.Equal(b, "2", o.Value.Text)
-		c.Close()
-	}
+type namedEngine struct {
+	name string
+	compartment.Engine
 }
 
+// benchPower is a function of the host that gives back a number.
+func benchPower() compartment.Power {
+	p := syncPower("f", func(c *compartment.Call) (compartment.Value, error) { return c.Arg(0), nil },
+		compartment.Param{Name: "n", Types: []compartment.Type{compartment.TypeNumber}})
+	p.Local = true
+	return p
+}
+
+func benchConfig() compartment.Config {
+	return compartment.Config{Powers: []compartment.Power{benchPower()}, Limits: compartment.Limits{Time: time.Minute}}
+}
+
+// BenchmarkFreshRealm is a hardened realm and its first evaluation, and its end.
 func BenchmarkFreshRealm(b *testing.B) {
-	e := benchEngine(b, Options{})
-	for b.Loop() {
-		c, err := e.Open(context.Background(), compartment.Config{})
-		require.NoError(b, err)
-		c.Close()
-	}
-}
-
-func BenchmarkWarmEval(b *testing.B) {
-	e := benchEngine(b, Options{})
-	c, err := e.Open(context.Background(), compartment.Config{})
-	require.NoError(b, err)
-	for b.Loop() {
-		_, err := c.Evaluate(context.Background(), "1+1")
-		require.NoError(b, err)
-	}
-}
-
-var power = compartment.Power{Name: "f", Params: []compartment.Param{{Name: "n", Types: []compartment.Type{compartment.TypeNumber}}}, Sync: true, Local: true, OnCancel: compartment.CancelDiscards,
-	Do: func(_ context.Context, c *compartment.Call) (compartment.Value, error) { return c.Arg(0), nil }}
-
-func BenchmarkPrograms(b *testing.B) {
-	e := benchEngine(b, Options{})
-	engines := map[string]compartment.Engine{"wasm": e, "goja": goja.NewWithoutMemoryLimit()}
-	for name, src := range map[string]string{
-		"hostcall10000": "{let s=0; for(let i=0;i<10000;i++) s+=f(i); s}",
-		"loop10000":     "{let s=0; for(let i=0;i<10000;i++) s+=i; s}",
-		"fib27":         "(function fib(n){return n<2?n:fib(n-1)+fib(n-2)})(27)",
-		"json":          "{const o=[];for(let i=0;i<5000;i++)o.push({id:i,name:'name'+i,tags:['a','b'],v:i/3});let n=0;for(let i=0;i<2;i++){n+=JSON.stringify(JSON.parse(JSON.stringify(o))).length} n}",
-		"sort":          "{let a=[];let x=1;for(let i=0;i<1e5;i++){x=(x*1103515245+12345)&0x7fffffff;a.push(x)} a.sort((p,q)=>p-q)[0]}",
-		"strings":       "{let s='';for(let i=0;i<2e5;i++){s+='item '+i+','} s.split(',').map(x=>x.toUpperCase()).join('').length}",
-		"copyout":       "Array.from({length:1000},(_, i)=>({id:i,name:'n'+i,ok:true,v:null}))",
-	} {
-		for en, e := range engines {
-			b.Run(name+"/"+en, func(b *testing.B) {
-				c, err := e.Open(context.Background(), compartment.Config{Powers: []compartment.Power{power}})
+	for _, e := range benchEngines(b) {
+		b.Run(e.name, func(b *testing.B) {
+			for b.Loop() {
+				r, err := e.Open(context.Background(), benchConfig())
 				require.NoError(b, err)
-				defer c.Close()
-				for b.Loop() {
-					o, err := c.Evaluate(context.Background(), src)
-					require.NoError(b, err)
-					require.Equal(b, compartment.StatusOK, o.Status, "%v", o.Value)
-				}
-			})
+				_, err = r.Evaluate(context.Background(), "1+1")
+				require.NoError(b, err)
+				require.NoError(b, r.Close())
+			}
+		})
+	}
+}
+
+// BenchmarkNewInstance is the same when there is no instance to use again.
+func BenchmarkNewInstance(b *testing.B) {
+	e := testEngine(b)
+	var rooms []compartment.Compartment
+	for b.Loop() {
+		r, err := e.Open(context.Background(), benchConfig())
+		require.NoError(b, err)
+		_, err = r.Evaluate(context.Background(), "1+1")
+		require.NoError(b, err)
+		if rooms = append(rooms, r); len(rooms) == 500 {
+			b.StopTimer()
+			for _, r := range rooms {
+				require.NoError(b, r.Close())
+			}
+			rooms = rooms[:0]
+			b.StartTimer()
 		}
+	}
+	for _, r := range rooms {
+		require.NoError(b, r.Close())
+	}
+}
+
+// benchPrograms are what evaluations do. Calls is how often the host is called.
+var benchPrograms = []struct {
+	name, source string
+	calls        int
+}{
+	{"WarmEval", "1+1", 0},
+	{"HostCall", "{ let s = 0; for (let i = 0; i < 10000; i++) s += f(i); s }", 10000},
+	{"Fib", "(function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) })(25)", 0},
+	{"JSON", "{ const o = []; for (let i = 0; i < 3000; i++) o.push({ id: i, name: 'name' + i, tags: ['a', 'b'], v: i / 3 }); JSON.stringify(JSON.parse(JSON.stringify(o))).length }", 0},
+	{"Sort", "{ const a = []; let x = 1; for (let i = 0; i < 30000; i++) { x = (x * 1103515245 + 12345) & 0x7fffffff; a.push(x) } a.sort((p, q) => p - q)[0] }", 0},
+	{"Strings", "{ let s = ''; for (let i = 0; i < 20000; i++) s += 'item ' + i + ','; s.split(',').map((x) => x.toUpperCase()).join('').length }", 0},
+	{"CopyOut", "Array.from({ length: 1000 }, (_, i) => ({ id: i, name: 'n' + i, ok: true, v: null }))", 0},
+}
+
+// BenchmarkPrograms runs them again and again in one realm.
+func BenchmarkPrograms(b *testing.B) {
+	engines := benchEngines(b)
+	for _, p := range benchPrograms {
+		b.Run(p.name, func(b *testing.B) {
+			for _, e := range engines {
+				b.Run(e.name, func(b *testing.B) {
+					c := benchConfig()
+					r, err := e.Open(context.Background(), c)
+					require.NoError(b, err)
+					defer r.Close()
+					for b.Loop() {
+						o, err := r.Evaluate(context.Background(), p.source)
+						require.NoError(b, err)
+						require.Equal(b, compartment.StatusOK, o.Status, "%+v", o.Value)
+					}
+					if p.calls > 0 {
+						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*p.calls), "ns/call")
+					}
+				})
+			}
+		})
+	}
+}
+
+// BenchmarkStart is making the engine with its code in the cache.
+func BenchmarkStart(b *testing.B) {
+	testEngine(b)
+	for b.Loop() {
+		e, err := New(context.Background(), Options{CacheDir: codeDir})
+		require.NoError(b, err)
+		require.NoError(b, e.Close())
 	}
 }

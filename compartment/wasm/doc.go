@@ -31,13 +31,14 @@
 //
 // # Sources
 //
-// A source is one script. await may stand at its top level, so there it is a keyword and no name. The result is the value of the last statement that has
-// one; a promise is waited for.
+// A source is one script. await may stand at its top level. The result is the value of the last statement that has one; a promise is waited for.
 //
 // # Costs
 //
-// A compartment costs the pages it touches, about half a megabyte. Deep recursion takes up to 12 MB of the host's memory besides, while it
-// runs. On processors for which wazero has no compiler (other than amd64 and arm64) it interprets, about fifty times slower; Engine.Compiled
+// A compartment that has run something small costs about 250 KB of its own. Deep recursion takes up to 12 MB of the host's memory besides, while it
+// runs. Making the engine takes 20 ms with its code in the cache and a third of a second without; a compartment that takes the place of an earlier one
+// some 20 µs, a new one 100 µs, and its first evaluation as much again, which is mostly the copying of the pages it writes to. Metering costs about 3 %. The
+// benchmarks of this package measure it all, against goja. On processors for which wazero has no compiler (other than amd64 and arm64) it interprets, about fifty times slower; Engine.Compiled
 // says so.
 //
 // # Platforms

@@ -49,10 +49,12 @@ type Engine struct {
 	runtime      wazero.Runtime
 	module       wazero.CompiledModule
 	moduleConfig wazero.ModuleConfig
+	quantum      int32
 	stats        meter.Stats
 
-	system memorySystem
-	base   *base // the hardened realm every compartment starts from
+	system  memorySystem
+	staging sync.Pool // of *[]byte, for the memory that instances have before it becomes the image
+	base    *base     // the hardened realm every compartment starts from
 
 	life   sync.RWMutex // read-locked while a compartment is opened, so that the engine is not closed meanwhile
 	mu     sync.Mutex   // guards what follows
@@ -76,11 +78,11 @@ const (
 // New makes the engine: it finds and checks the guest, meters and compiles it, and makes the realm that compartments start from. Its errors are
 // *compartment.Error: CodeConfig for options that are not valid, CodeEngine with a hint when the guest is not there or does not work.
 func New(ctx context.Context, o Options) (*Engine, error) {
-	return newEngine(ctx, o, newMemorySystem())
+	return newEngine(ctx, o, newMemorySystem(), quantum)
 }
 
-// newEngine is New with memories of another kind.
-func newEngine(ctx context.Context, o Options, system memorySystem) (*Engine, error) {
+// newEngine is New with memories of another kind, or other metering.
+func newEngine(ctx context.Context, o Options, system memorySystem, quantum int32) (*Engine, error) {
 	module, err := findGuest(o)
 	if err != nil {
 		return nil, err
@@ -92,12 +94,20 @@ func newEngine(ctx context.Context, o Options, system memorySystem) (*Engine, er
 	if stats.TableWrites {
 		return nil, engineError("look at the guest", errors.New("it changes its tables, which an image of its memory does not hold"))
 	}
-	e := &Engine{options: o, stats: stats, system: system, open: map[*room]bool{}, moduleConfig: wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})}
+	e := &Engine{options: o, quantum: quantum, stats: stats, system: system, open: map[*room]bool{}, moduleConfig: wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{})}
 	if err := e.compile(ctx, metered); err != nil {
 		return nil, err
 	}
 	if err := e.makeBase(); err != nil {
 		return nil, errors.Join(engineError("make the realm", err), e.Close())
+	}
+	first := int(e.module.ExportedMemories()[memoryName].Min()) * pageSize
+	e.staging.New = func() any {
+		var area []byte
+		if e.base.image.size() > first {
+			area = make([]byte, first)
+		}
+		return &area
 	}
 	return e, nil
 }
@@ -136,7 +146,7 @@ func findGuest(o Options) ([]byte, error) {
 
 // makeBase makes the realm that compartments start from.
 func (e *Engine) makeBase() error {
-	in, err := e.newInstance(setupMemory)
+	in, err := e.newInstance(setupMemory, nil)
 	if err != nil {
 		return err
 	}

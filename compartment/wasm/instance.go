@@ -54,14 +54,14 @@ type instance struct {
 // errUnwind is what is thrown through the frames of a guest that is not to go on. It says nothing: the instance knows why.
 var errUnwind = errors.New("stopped")
 
-// newInstance makes an instance without a realm.
-func (e *Engine) newInstance(limit uint64) (in *instance, err error) {
+// newInstance makes an instance without a realm. What wazero writes into its memory at first goes to the staging area, when there is one.
+func (e *Engine) newInstance(limit uint64, staging []byte) (in *instance, err error) {
 	in = &instance{engine: e, limit: limit}
 	in.ctx = context.WithValue(context.Background(), instanceKey{}, in)
 	if in.mem, err = e.system.newMemory(limit, in.outOfMemory); err != nil {
 		return nil, err
 	}
-	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return in.mem })
+	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return &staged{in.mem, staging} })
 	in.mod, err = e.runtime.InstantiateModule(experimental.WithMemoryAllocator(in.ctx, allocate), e.module, e.moduleConfig)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("instantiate the guest: %s", firstLine(err)), in.mem.release())
@@ -72,7 +72,7 @@ func (e *Engine) newInstance(limit uint64) (in *instance, err error) {
 
 // fuel is how much fuel the instance has used.
 func (in *instance) fuel() int64 {
-	return int64(in.ticks+1)*quantum - int64(int32(in.left.Get()))
+	return int64(in.ticks+1)*int64(in.engine.quantum) - int64(int32(in.left.Get()))
 }
 
 // close ends the instance. No frame of it may be on any stack.
@@ -184,10 +184,10 @@ func (in *instance) tick(s []uint64) {
 }
 
 // outOfMemory is called when the guest asks for more memory than it may have. While it runs it is stopped then and there: what it does
-// when it is told that there is none is its own, and a program could catch it.
-func (in *instance) outOfMemory() {
+// when it is told that there is none is its own, and a program could catch it. Only when it is asked where it was it gets a little more.
+func (in *instance) outOfMemory() bool {
 	if in.locating > 0 || in.mod == nil {
-		return
+		return in.locating > 0
 	}
 	if in.realm.ev != nil {
 		in.realm.ev.Stop(compartment.KindMemory)
@@ -240,190 +240,3 @@ func (in *instance) fault(what string) {
 		in.dead = &trap{text: what}
 	}
 }
-
-// scratchSize is the size of the part of the guest's memory that the host keeps for what it hands over: small texts, addresses and arguments.
-const scratchSize = 4096
-
-// The scratch memory begins with the places where results are put, then come the arguments of a call, then text.
-const (
-	scratchOut  = 0  // three numbers
-	scratchArgs = 16 // maxArgs numbers
-	scratchText = 64
-	maxArgs     = (scratchText - scratchArgs) / 4
-)
-
-// place copies a text into the guest's memory, with a zero byte behind it, and calls use with its address. A text that does not fit the scratch
-// memory gets memory of its own for that time.
-func (in *instance) place(text string, use func(p uint32) uint64) uint64 {
-	if len(text) < scratchSize-scratchText {
-		p := in.fixed.scratch + scratchText
-		in.writeText(p, text)
-		return use(p)
-	}
-	p := uint32(in.call(xMalloc, uint64(len(text)+1)))
-	if p == 0 {
-		in.outOfRoom()
-		return 0
-	}
-	in.writeText(p, text)
-	r := use(p)
-	in.call(xFree, uint64(p))
-	return r
-}
-
-// writeText writes a text and a zero byte.
-func (in *instance) writeText(p uint32, text string) {
-	b, ok := in.at(p, uint32(len(text)+1))
-	if !ok {
-		in.fault("an address outside of its memory")
-		return
-	}
-	copy(b, text)
-	b[len(text)] = 0
-}
-
-// outOfRoom is for an allocation of ours that the guest refused.
-func (in *instance) outOfRoom() {
-	if in.dead != nil {
-		return
-	}
-	if in.realm.ev != nil {
-		in.realm.ev.Stop(compartment.KindMemory)
-	}
-	in.stop()
-}
-
-// free gives handles back.
-func (in *instance) free(hs ...handle) {
-	for _, h := range hs {
-		if h != 0 {
-			in.call(xFreeValue, uint64(h))
-		}
-	}
-}
-
-// invoke calls a function of the boundary with plain arguments, which stay the caller's. The result is 0 when it threw, which a function of the
-// boundary does only when the guest has no stack left for it: what it threw is kept in thrown, so that the guest can be told.
-func (in *instance) invoke(f handle, args ...handle) handle {
-	r, threw := in.try(f, args...)
-	if !threw {
-		return r
-	}
-	if in.thrown != 0 {
-		in.free(in.thrown)
-	}
-	in.thrown = r
-	return 0
-}
-
-// try is invoke, but what was thrown is returned, and true.
-func (in *instance) try(f handle, args ...handle) (handle, bool) {
-	base := in.fixed.scratch + scratchArgs
-	for i, a := range args[:min(len(args), maxArgs)] {
-		if a == 0 {
-			a = in.fixed.undefined
-		}
-		in.setWord(base+uint32(4*i), uint32(a))
-	}
-	r := handle(in.call(xCall, uint64(f), uint64(in.fixed.undefined), uint64(len(args)), uint64(base)))
-	return in.unwrap(r)
-}
-
-// unwrap looks at a result: it, or what was thrown instead of it, and true.
-func (in *instance) unwrap(r handle) (handle, bool) {
-	if in.call(xIsException, uint64(r)) == 0 {
-		return r, false
-	}
-	in.free(r)
-	return in.thrownNow()
-}
-
-// thrownNow takes what was thrown.
-func (in *instance) thrownNow() (handle, bool) {
-	e := handle(in.call(xGetException))
-	if in.call(xIsUncatchable, uint64(e)) != 0 {
-		in.memoryRefused(e)
-	}
-	return e, true
-}
-
-// memoryRefused stops a guest whose engine threw what no program can catch: it was asked for more memory than there can be.
-func (in *instance) memoryRefused(e handle) {
-	if in.realm.ev != nil && in.dead == nil {
-		in.realm.ev.Stop(compartment.KindMemory)
-		in.realm.stopStack = in.stackText(e)
-	}
-	in.stop()
-}
-
-// text reads a string or a BigInt.
-func (in *instance) text(h handle) string {
-	if h == 0 {
-		return ""
-	}
-	out := in.fixed.scratch + scratchOut
-	p := uint32(in.call(xGetString, uint64(h), uint64(out)))
-	if p == 0 {
-		in.outOfRoom()
-		return ""
-	}
-	b, ok := in.at(p, in.word(out))
-	if !ok {
-		in.fault("a text outside of its memory")
-		return ""
-	}
-	s := string(b)
-	in.call(xFreeString, uint64(p))
-	return s
-}
-
-// typeOf is the type of a value; that of none is undefined.
-func (in *instance) typeOf(h handle) int32 {
-	if h == 0 {
-		return tagUndefined
-	}
-	return int32(in.call(xTypeOf, uint64(h)))
-}
-
-// element reads an element of an array of the boundary.
-func (in *instance) element(array handle, i int) handle {
-	if array == 0 {
-		return 0
-	}
-	return handle(in.call(xGetIndex, uint64(array), uint64(i)))
-}
-
-// numberAt reads an element that is a number.
-func (in *instance) numberAt(array handle, i int) float64 {
-	h := in.element(array, i)
-	f := in.number(h)
-	in.free(h)
-	return f
-}
-
-// number reads a number.
-func (in *instance) number(h handle) float64 {
-	if h == 0 {
-		return 0
-	}
-	return api.DecodeF64(in.call(xGetFloat, uint64(h)))
-}
-
-// newNumber makes a number.
-func (in *instance) newNumber(f float64) handle { return handle(in.call(xNewNumber, api.EncodeF64(f))) }
-
-// newString makes a string.
-func (in *instance) newString(s string) handle {
-	return handle(in.place(s, func(p uint32) uint64 { return in.call(xNewString, uint64(p), uint64(len(s))) }))
-}
-
-// field reads a property of an object of the boundary.
-func (in *instance) field(o handle, name string) handle {
-	if o == 0 {
-		return 0
-	}
-	return handle(in.place(name, func(p uint32) uint64 { return in.call(xGetField, uint64(o), uint64(p)) }))
-}
-
-// pointer is the identity of an object.
-func (in *instance) pointer(h handle) uint32 { return uint32(in.call(xPointer, uint64(h))) }

@@ -82,7 +82,7 @@ var exports = [exportCount]exportRow{
 	xSetGCThreshold:      {"qjs_set_gc_threshold", "i>", "bytes in use at which garbage is collected next"},
 	xMalloc:              {"wasm_malloc", "i>i", "memory for the host; 0 when there is none"},
 	xFree:                {"wasm_free", "i>", "gives it back"},
-	xEval:                {"qjs_eval", "iiii>i", "source, its length (a zero byte follows), file name, flags (128: a script in which await may stand; the result is a promise of an object whose value is that of the script)"},
+	xEval:                {"qjs_eval", "iiii>i", "source, its length (a zero byte follows), file name, flags: 0 a script; 32 read it only; 128 a script in which await may stand, and the result is a promise of an object whose value is that of the script"},
 	xCall:                {"qjs_call", "iiii>i", "function, this, count and array of arguments"},
 	xRunJob:              {"qjs_execute_pending_job", ">i", "runs one job: 1 done, 0 there was none, below 0 it threw"},
 	xIsException:         {"qjs_is_exception", "i>i", "whether a handle stands for something thrown"},
@@ -102,10 +102,10 @@ var exports = [exportCount]exportRow{
 	xFreeString:          {"qjs_free_cstring", "i>", "gives the text back"},
 	xGetField:            {"qjs_get_prop_string", "ii>i", "a property by name, for objects of the boundary"},
 	xGetIndex:            {"qjs_get_prop_uint32", "ii>i", "an element, for arrays of the boundary"},
-	xNewNumber:           {"qjs_new_number", "d>i", ""},
-	xNewString:           {"qjs_new_string", "ii>i", ""},
-	xNewObject:           {"qjs_new_object", ">i", ""},
-	xNewArray:            {"qjs_new_array", ">i", ""},
+	xNewNumber:           {"qjs_new_number", "d>i", "a number"},
+	xNewString:           {"qjs_new_string", "ii>i", "a string, of text and its length"},
+	xNewObject:           {"qjs_new_object", ">i", "a plain object"},
+	xNewArray:            {"qjs_new_array", ">i", "an array"},
 	xNewBytes:            {"qjs_new_uint8_array", "ii>i", "a Uint8Array of a copy"},
 	xDefine:              {"qjs_define_prop_value", "iiii>i", "object, key, value, flags (7: like an assignment to a new property)"},
 	xSetIndex:            {"qjs_set_prop_uint32", "iii>i", "array, index, value"},
@@ -117,8 +117,12 @@ var exports = [exportCount]exportRow{
 	xPromiseResult:       {"qjs_promise_result", "i>i", "value or reason of a settled promise"},
 }
 
-// evalScript is the flag of qjs_eval for a script at whose top level await may stand.
-const evalScript = 128
+// The flags of qjs_eval.
+const (
+	evalPlain       = 0   // a script; the result is its value
+	evalCompileOnly = 32  // a script is read and not run
+	evalScript      = 128 // a script at whose top level await may stand; the result is a promise
+)
 
 // maxParams is the longest list of arguments in the interface.
 const maxParams = 4
@@ -135,8 +139,12 @@ func checkInterface(m wazero.CompiledModule) error {
 			return fmt.Errorf("the guest's function %s is %s, want %s", row.name, got, row.signature)
 		}
 	}
-	if _, ok := m.ExportedMemories()[memoryName]; !ok {
+	mem, ok := m.ExportedMemories()[memoryName]
+	if !ok {
 		return fmt.Errorf("the guest does not export its memory as %q", memoryName)
+	}
+	if least := uint64(mem.Min()) * pageSize; least > setupMemory {
+		return fmt.Errorf("the guest begins with %d bytes of memory, at most %d are given", least, setupMemory)
 	}
 	for _, f := range m.ImportedFunctions() {
 		module, name, _ := f.Import()

@@ -39,6 +39,16 @@ func resident(t testing.TB) int {
 	return 0
 }
 
+// descriptors counts the open files of the process.
+func descriptors(t testing.TB) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skipf("SKIPPED: no /proc here: %v", err)
+	}
+	return len(entries)
+}
+
 // TestPromises: it promises everything, and says what it is.
 func TestPromises(t *testing.T) {
 	e := testEngine(t)
@@ -57,7 +67,7 @@ func TestMemoryIsFlat(t *testing.T) {
 			r, err := e.Open(context.Background(), compartment.Config{Powers: w.powers(), Limits: compartment.Limits{MemoryBytes: 8 << 20, Time: 20 * time.Second}})
 			require.NoError(t, err)
 			source := sources[i%len(sources)]
-			if i%100 == 99 {
+			if i%500 == 499 {
 				source = "const k = []; for (;;) k.push(new Uint8Array(1 << 20))"
 			}
 			_, err = r.Evaluate(context.Background(), source)
@@ -70,9 +80,11 @@ func TestMemoryIsFlat(t *testing.T) {
 		n = 500
 	}
 	round(n / 10)
-	before := resident(t)
+	before, files, running := resident(t), descriptors(t), runtime.NumGoroutine()
 	round(n)
 	after := resident(t)
+	require.Equal(t, files, descriptors(t))
+	require.LessOrEqual(t, runtime.NumGoroutine(), running+10)
 	t.Logf("%d compartments: resident %d KB before, %d KB after", n, before>>10, after>>10)
 	require.Less(t, after-before, 8<<20)
 }
@@ -304,4 +316,28 @@ func TestEvaluationsOfOneCompartmentFollowEachOther(t *testing.T) {
 	}
 	wg.Wait()
 	require.Equal(t, "20", evaluate(t, r, "n").Value.Text)
+}
+
+// TestNothingLeaksInTheGuest: evaluations that leave nothing take no memory of the guest, however many there are, and whatever crosses.
+func TestNothingLeaksInTheGuest(t *testing.T) {
+	w := &snippetWorld{}
+	r := open(t, testEngine(t), compartment.Config{Powers: w.powers()})
+	sources := []string{"1 + 1", "({ a: [1, { b: 'x'.repeat(100) }], m: new Map([[1, 2]]), d: new Date(0), r: /x/g, e: new Error('x'), big: 2n ** 100n })",
+		"echo({ a: [1, 'x', new Uint8Array(100), 2n ** 70n, new Date(0)] })", "await later({ a: 1 })", "throw new Error('x', { cause: new Error('y') })",
+		"let y = ;", "no()", "path(1)", "Promise.reject(1); 5", "import('x')", "console.log({ a: 1 }, [2])", "eval('1')"}
+	peak := func() int64 {
+		var most int64
+		for _, s := range sources {
+			most = max(most, evaluate(t, r, s).Used.PeakBytes.Used)
+		}
+		return most
+	}
+	for range 200 {
+		peak()
+	}
+	before := peak()
+	for range 1500 {
+		peak()
+	}
+	require.Equal(t, before, peak())
 }

@@ -2,7 +2,6 @@ package wasm
 
 import (
 	"bytes"
-	"math"
 
 	"github.com/tetratelabs/wazero/experimental"
 )
@@ -13,10 +12,14 @@ const (
 	smallPage = 4 << 10
 )
 
+// reserve is what a memory has beyond its limit, for a guest that is being stopped to say where it is.
+const reserve = 1 << 20
+
 // memorySystem makes memories and the images they are made from.
 type memorySystem interface {
-	// newMemory makes an empty memory of at most limit bytes. refused is called when the guest asks for more.
-	newMemory(limit uint64, refused func()) (memory, error)
+	// newMemory makes an empty memory of at most limit bytes. more is called when the guest asks for more; when it returns true the guest gets up to
+	// reserve bytes more.
+	newMemory(limit uint64, more func() bool) (memory, error)
 	newImage(b []byte) (image, error)
 	close() error
 }
@@ -35,6 +38,22 @@ type memory interface {
 	release() error
 }
 
+// staged is a memory whose beginning is somewhere else until it grows. A module's data is written into every new instance, and an image that is
+// laid over it has it already: a place that is always the same is spared the page faults of a new one.
+type staged struct {
+	memory
+	area []byte
+}
+
+// Reallocate gives the area while it is large enough. The guest does not run before the memory has grown to the size of the image, which is larger.
+func (s *staged) Reallocate(size uint64) []byte {
+	if size <= uint64(len(s.area)) {
+		return s.area[:size]
+	}
+	s.area = nil
+	return s.memory.Reallocate(size)
+}
+
 // image is a copy of a memory from which others are made.
 type image interface {
 	size() int
@@ -44,8 +63,8 @@ type image interface {
 // heapSystem keeps memories in Go's heap.
 type heapSystem struct{}
 
-func (heapSystem) newMemory(limit uint64, refused func()) (memory, error) {
-	return &heapMemory{limit: limit, refused: refused}, nil
+func (heapSystem) newMemory(limit uint64, more func() bool) (memory, error) {
+	return &heapMemory{limit: limit, more: more}, nil
 }
 
 func (heapSystem) newImage(b []byte) (image, error) {
@@ -56,21 +75,20 @@ func (heapSystem) close() error { return nil }
 
 // heapMemory is a memory in Go's heap. It may move when it grows, which wazero allows.
 type heapMemory struct {
-	b       []byte
-	limit   uint64
-	refused func()
-	from    []byte // the image it was made from
+	b     []byte
+	limit uint64
+	more  func() bool
+	from  []byte // the image it was made from
 }
 
 // Reallocate grows the memory, or refuses.
 func (m *heapMemory) Reallocate(size uint64) []byte {
-	if size > m.limit || size > math.MaxInt {
-		m.refused()
+	if size > m.limit && !(m.more() && size <= m.limit+reserve) {
 		return nil
 	}
 	n := int(size)
 	if n > cap(m.b) {
-		grown := make([]byte, len(m.b), int(min(m.limit, max(size, 2*uint64(cap(m.b))))))
+		grown := make([]byte, len(m.b), int(min(m.limit+reserve, max(size, 2*uint64(cap(m.b))))))
 		copy(grown, m.b)
 		m.b = grown
 	}

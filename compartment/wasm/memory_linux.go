@@ -34,12 +34,12 @@ func (s *mappedSystem) close() error {
 // newMemory reserves limit bytes of addresses.
 //
 // The range is reserved without access and opened as it grows, so that a host with strict accounting (vm.overcommit_memory=2) does not charge it.
-func (s *mappedSystem) newMemory(limit uint64, refused func()) (memory, error) {
-	b, err := unix.Mmap(-1, 0, int(limit), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+func (s *mappedSystem) newMemory(limit uint64, more func() bool) (memory, error) {
+	b, err := unix.Mmap(-1, 0, int(limit+reserve), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, fmt.Errorf("reserve %d bytes of addresses: %w", limit, err)
 	}
-	return &mappedMemory{b: b, refused: refused, pages: s.pages}, nil
+	return &mappedMemory{b: b, limit: limit, more: more, pages: s.pages}, nil
 }
 
 // mappedMemory is a memory in one reserved range of addresses. It costs the pages that are touched, and it never moves.
@@ -47,7 +47,8 @@ type mappedMemory struct {
 	b       []byte // the whole reservation
 	n       int    // what the guest has
 	open    int    // what may be touched: n rounded up, so that growing by a page is not a system call each time
-	refused func()
+	limit   uint64
+	more    func() bool
 	pages   *os.File
 	entries []byte // room for what pages says
 }
@@ -57,14 +58,13 @@ const openStep = 1 << 20
 
 // Reallocate grows the memory, or refuses.
 func (m *mappedMemory) Reallocate(size uint64) []byte {
-	if size > uint64(len(m.b)) {
-		m.refused()
+	if size > m.limit && !(m.more() && size <= m.limit+reserve) {
 		return nil
 	}
 	if n := int(size); n > m.open {
 		to := min(len(m.b), (n+openStep-1)/openStep*openStep)
 		if err := unix.Mprotect(m.b[m.open:to], unix.PROT_READ|unix.PROT_WRITE); err != nil {
-			m.refused() // the host itself has no more
+			m.more() // the host itself has no more
 			return nil
 		}
 		m.open = to

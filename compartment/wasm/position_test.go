@@ -38,6 +38,17 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+// TestMemoryStopsHaveAPlace, though there is no memory left to say it.
+func TestMemoryStopsHaveAPlace(t *testing.T) {
+	for _, source := range []string{"const k = []\nfor (;;)\n  k.push({ a: 1 })", "const k = []\nfor (;;)\n  k.push(new Array(1000).fill(k.length))",
+		"const k = [], f = (n) => n ? f(n - 1) : 1\nfor (;;)\n  k.push(new Uint8Array(1 << 20))"} {
+		o := once(t, source, compartment.Config{Limits: compartment.Limits{MemoryBytes: 8 << 20}})
+		require.Equal(t, compartment.KindMemory, o.Kind, source)
+		require.NotNil(t, o.Where, source)
+		require.Equal(t, 3, o.Where.Line, source)
+	}
+}
+
 // TestFrames: at most five, the innermost first, of the guest's own functions and no others.
 func TestFrames(t *testing.T) {
 	o := once(t, "function a(n) { return n ? [1].map(() => a(n - 1))[0] : echo() }\na(10)",

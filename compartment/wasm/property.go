@@ -30,8 +30,11 @@ func (in *instance) dataField(o handle, name string) handle {
 	return 0
 }
 
-// longText is how much of a name or message is looked at.
-const longText = 4096
+// longText is how much of a name or message is looked at, and shownText how long it may be when it is shown: escaping makes text longer.
+const (
+	longText  = 2000
+	shownText = 2 * longText
+)
 
 // dataText is dataField for a text; anything else is empty.
 func (in *instance) dataText(o handle, name string) string {

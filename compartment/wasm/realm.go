@@ -143,7 +143,7 @@ func (in *instance) runBoundary(dynamicCode DynamicCode) (handle, error) {
 func (in *instance) script(source string) (handle, error) {
 	name := uint32(in.call(xMalloc, uint64(len(boundaryFile)+1)))
 	in.writeText(name, boundaryFile)
-	v, threw := in.unwrap(in.eval(source, name, 0))
+	v, threw := in.unwrap(in.eval(source, name, evalPlain))
 	in.call(xFree, uint64(name))
 	if threw {
 		return 0, errors.New(in.describeFault(v))

@@ -114,7 +114,7 @@ func (r *room) run(ev *compartment.Evaluation, source string) (end compartment.E
 	end = in.run(ev, source)
 	fuel := in.fuel() - before
 	used.Fuel = &compartment.Gauge{Used: fuel}
-	used.PeakBytes = &compartment.Gauge{Used: int64(len(in.mem.bytes())), Limit: int64(r.limit)}
+	used.PeakBytes = &compartment.Gauge{Used: int64(min(uint64(len(in.mem.bytes())), r.limit)), Limit: int64(r.limit)}
 	if st := end.Kind.Status(); in.dead == nil && st != compartment.StatusStopped && st != compartment.StatusEngineLost {
 		in.trim(fuel)
 		r.in = in

@@ -3,6 +3,7 @@ package wasm
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"sallyport/compartment"
 )
@@ -11,6 +12,8 @@ import (
 func (in *instance) run(ev *compartment.Evaluation, source string) compartment.Ending {
 	in.realm.ev = ev
 	in.realm.stopStack = ""
+	in.free(in.thrown)
+	in.thrown = 0
 	end := in.guarded(source)
 	end.Unhandled = len(in.realm.unhandled)
 	if in.dead != nil {
@@ -41,13 +44,47 @@ func (in *instance) evaluate(source string) compartment.Ending {
 	}
 	script, threw := in.unwrap(in.eval(source, in.fixed.programFile, evalScript))
 	defer in.free(script)
+	if threw && in.awaitIsName(source) {
+		return in.evaluatePlain(source)
+	}
 	if threw {
 		return in.syntax(script, source)
+	}
+	// A script that throws before it has waited for anything throws; one that has waited is a promise that is rejected.
+	failed := compartment.KindThrown
+	if in.call(xPromiseState, uint64(script)) == promisePending {
+		failed = compartment.KindRejected
 	}
 	if end, over := in.drain(); over {
 		return end
 	}
-	return in.await(script, source)
+	return in.await(script, source, failed)
+}
+
+// awaitIsName tells whether a source that is no script in which await may stand is one in which await is a name.
+func (in *instance) awaitIsName(source string) bool {
+	if in.dead != nil || !strings.Contains(source, "await") {
+		return false
+	}
+	code, threw := in.unwrap(in.eval(source, in.fixed.programFile, evalCompileOnly))
+	in.free(code)
+	return !threw && in.dead == nil
+}
+
+// evaluatePlain runs a script in which await is a name like any other.
+func (in *instance) evaluatePlain(source string) compartment.Ending {
+	value, threw := in.unwrap(in.eval(source, in.fixed.programFile, evalPlain))
+	defer in.free(value)
+	if threw {
+		return in.exception(value, source, compartment.KindThrown)
+	}
+	if end, over := in.drain(); over {
+		return end
+	}
+	if end, over := in.settleCalls(); over {
+		return end
+	}
+	return in.result(value, source)
 }
 
 // syntax is the end of a source that is not a program. Nothing of it has run, so what was thrown is the engine's own.
@@ -65,7 +102,7 @@ func (in *instance) syntax(thrown handle, source string) compartment.Ending {
 }
 
 // shown makes guest text fit to be shown.
-func shown(s string) string { return compartment.Clip(compartment.Escape(s), longText) }
+func shown(s string) string { return compartment.Clip(compartment.Escape(s), shownText) }
 
 // drain runs the jobs that wait. A job cannot throw: what its code throws rejects a promise.
 func (in *instance) drain() (compartment.Ending, bool) {
@@ -91,9 +128,9 @@ const (
 	promiseRejected
 )
 
-// await waits until no call is under way, settling the promises of the calls that come to their end. Every call of a program belongs to its
+// settleCalls waits until no call is under way, settling the promises of the calls that come to their end. Every call of a program belongs to its
 // evaluation, so the evaluation is over when they are.
-func (in *instance) await(script handle, source string) compartment.Ending {
+func (in *instance) settleCalls() (compartment.Ending, bool) {
 	for in.realm.ev.Waiting() {
 		if s, ok := in.realm.ev.Wait(); ok {
 			to := in.realm.promises[s.Ticket]
@@ -101,18 +138,31 @@ func (in *instance) await(script handle, source string) compartment.Ending {
 			in.settle(to, s)
 		}
 		if end, over := in.drain(); over {
-			return end
+			return end, true
 		}
+	}
+	return compartment.Ending{}, false
+}
+
+// await waits for the end of a script, which is a promise.
+func (in *instance) await(script handle, source string, failed compartment.Kind) compartment.Ending {
+	if end, over := in.settleCalls(); over {
+		return end
 	}
 	switch in.call(xPromiseState, uint64(script)) {
 	case promisePending:
 		return neverSettles()
 	case promiseRejected:
-		return in.rejected(script, source, compartment.KindThrown)
+		return in.rejected(script, source, failed)
 	}
 	box := handle(in.call(xPromiseResult, uint64(script)))
 	value := in.field(box, "value")
 	defer in.free(box, value)
+	return in.result(value, source)
+}
+
+// result is the end with a value; when it is a promise, with what that is settled with.
+func (in *instance) result(value handle, source string) compartment.Ending {
 	if in.typeOf(value) != tagObject || in.classOf(value) != classPromise {
 		return in.value(value)
 	}
@@ -140,6 +190,9 @@ func neverSettles() compartment.Ending {
 // value copies the result, inside the budget.
 func (in *instance) value(v handle) compartment.Ending {
 	out := in.copyResult(v)
+	if in.thrown != 0 { // a part could not be looked at
+		out = out.Omitting(1)
+	}
 	if k, stopped := in.realm.ev.Stopped(); stopped {
 		return compartment.Ending{Kind: k}
 	}
@@ -168,7 +221,7 @@ func (in *instance) exception(thrown handle, source string, k compartment.Kind) 
 		end.Where = where(in.stackText(thrown), source)
 	}
 	if end.Exception.Name == "" && end.Exception.Message == "" {
-		end.Exception.Name, end.Exception.Message = "thrown", end.Value.Text(longText)
+		end.Exception.Name, end.Exception.Message = "thrown", end.Value.Text(shownText)
 	}
 	if k, stopped := in.realm.ev.Stopped(); stopped {
 		return compartment.Ending{Kind: k}

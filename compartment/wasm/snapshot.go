@@ -43,7 +43,9 @@ func (in *instance) setGlobals(from []uint64) {
 
 // restore makes a new instance in the state of the base.
 func (e *Engine) restore(b *base, limit uint64) (*instance, error) {
-	in, err := e.newInstance(limit)
+	staging := e.staging.Get().(*[]byte)
+	defer e.staging.Put(staging)
+	in, err := e.newInstance(limit, *staging)
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +64,14 @@ func (in *instance) become(b *base) error {
 		return err
 	}
 	in.setGlobals(b.globals)
-	in.left.(api.MutableGlobal).Set(quantum)
+	in.left.(api.MutableGlobal).Set(uint64(uint32(in.engine.quantum)))
 	in.fixed = b.fixed
 	return nil
 }
 
 // growTo gives the guest at least that much memory.
 func (in *instance) growTo(size int) error {
-	if missing := size - len(in.mem.bytes()); missing > 0 {
+	if missing := size - int(in.mod.Memory().Size()); missing > 0 {
 		if _, ok := in.mod.Memory().Grow(uint32(missing / pageSize)); !ok {
 			return fmt.Errorf("%d bytes of memory for the realm", size)
 		}

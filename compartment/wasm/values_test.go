@@ -131,7 +131,10 @@ func FuzzValuesBothWays(f *testing.F) {
 
 // FuzzSource: no source is an error of the boundary, outlives its time, or shows something that is not text.
 func FuzzSource(f *testing.F) {
-	for _, s := range []string{"1+1", "let a = await 1", "throw {}", "class {", "for(;;);", "\x00", "\xff\xfe", "`${`", "/(?<a>", "'use strict'; with(a){}", "import('x')", "#!x\n<!--", "a\u2028b", "[...Array(9)].map(function f(){ return f })"} {
+	for _, s := range []string{
+		"1+1", "let a = await 1", "throw {}", "class {", "for(;;);", "\x00", "\xff\xfe", "`${`", "/(?<a>", "'use strict'; with(a){}", "import('x')",
+		"#!x\n<!--", "a\u2028b", "[...Array(9)].map(function f(){ return f })",
+	} {
 		f.Add(s)
 	}
 	e := testEngine(f)

@@ -53,9 +53,10 @@ func confines(t *testing.T) bool {
 // TestReadmeCommands: the two commands of the README are what the Makefile and the tree have.
 func TestReadmeCommands(t *testing.T) {
 	all := files(t)
-	require.Contains(t, all["README.md"], "\ngo run ./cmd/demo")
+	require.Contains(t, all["README.md"], "\nmake demo")
 	require.Contains(t, all["README.md"], "\nmake test")
-	require.Contains(t, all["Makefile"], "\ntest:\n\t$(GO) test ./...\n")
+	require.Contains(t, all["Makefile"], "\ntest: guest\n\t$(GO) test ./...\n")
+	require.Contains(t, all["Makefile"], "\ndemo: guest\n\t$(GO) run ./cmd/demo\n")
 	require.Contains(t, all, "cmd/demo/main.go")
 }
 

@@ -67,8 +67,11 @@ func Notices() string {
 
 // Find returns the guest and where it was. dir is the directory `guest install` writes to; empty is CacheDir. A file that is not the
 // guest is an error, not a reason to look further: somebody changed it. The error is ErrAbsent when there is none.
-func Find(dir string) ([]byte, Place, error) {
-	b, err := files.ReadFile(fileName)
+func Find(dir string) ([]byte, Place, error) { return find(files, dir) }
+
+// find is Find with the files that are embedded.
+func find(embedded iofs.ReadFileFS, dir string) ([]byte, Place, error) {
+	b, err := embedded.ReadFile(fileName)
 	if err == nil {
 		return b, Embedded, Verify(b)
 	}

@@ -7,57 +7,41 @@ import (
 )
 
 // cgroupFiles are the descriptors for each cgroup of a command, in the order in which the host sends them.
-const cgroupFiles = 4
+const cgroupFiles = 2
 
 // cgroupDir is one cgroup of the command, as PID 1 holds it.
 type cgroupDir struct {
-	enter, leave, parent, limit int
-	Cgroup
+	enter, parent int
+	name          string
 }
 
 // cgroups splits the descriptors that came with a request.
 func (s *Spawn) cgroups(files []int) []cgroupDir {
 	var out []cgroupDir
-	for i, c := range s.Cgroups {
+	for i, name := range s.Cgroups {
 		f := files[i*cgroupFiles:]
-		out = append(out, cgroupDir{f[0], f[1], f[2], f[3], c})
+		out = append(out, cgroupDir{f[0], f[1], name})
 	}
 	return out
 }
 
-// inCgroups runs f with this process inside the cgroups, so that what f forks is born in them, and leaves them again:
-// PID 1 must neither be counted nor stopped by the command's limits.
-func inCgroups(groups []cgroupDir, f func() error) error {
+// enterCgroups has the new process enter its cgroups before it becomes the command, so that the limits hold from the
+// first moment, and PID 1 is neither counted nor stopped by them.
+func (b *builder) enterCgroups(groups []cgroupDir) {
+	b.layer = "limits"
 	for _, g := range groups {
-		if err := moveSelf(g.enter, "enter"); err != nil {
-			return err
-		}
+		b.do("enter the command's cgroup", "write", unix.SYS_WRITE, g.enter, "0", 1)
 	}
-	err := f()
-	for _, g := range groups {
-		leaveErr := moveSelf(g.leave, "leave")
-		if leaveErr == nil {
-			_, e := unix.Write(g.limit, []byte(g.Limit))
-			leaveErr = fail("limits", "write", e, "set the limit of the command's cgroup")
-		}
-		if err == nil {
-			err = leaveErr
-		}
-	}
-	return err
-}
-
-func moveSelf(fd int, what string) error {
-	_, err := unix.Write(fd, []byte("0"))
-	return fail("limits", "write", err, what+" the command's cgroup")
 }
 
 // removeCgroups removes the directories when every process in them is gone. The host does the same; it matters when
-// the host was killed. EBUSY lasts until the last process is buried.
+// the host was killed. EBUSY lasts until the last process is buried. Where the parent directory cannot be written
+// without a capability (the root of a version 1 hierarchy has mode 0555), an empty directory stays until the next
+// sandbox of anybody is opened and sweeps it.
 func removeCgroups(groups []cgroupDir) {
 	for _, g := range groups {
 		for tries := 0; tries < 100; tries++ {
-			if unix.Unlinkat(g.parent, g.Name, unix.AT_REMOVEDIR) != unix.EBUSY {
+			if unix.Unlinkat(g.parent, g.name, unix.AT_REMOVEDIR) != unix.EBUSY {
 				break
 			}
 			time.Sleep(time.Millisecond)

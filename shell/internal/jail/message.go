@@ -65,15 +65,11 @@ type Ready struct {
 	Inherited []int
 }
 
-// Spawn asks for the command. Behind the memfd come four descriptors for each of Cgroups, then the N of the command.
+// Spawn asks for the command. Behind the memfd come two descriptors for each of Cgroups, then the N of the command.
 type Spawn struct {
 	N       int
-	Cgroups []Cgroup
+	Cgroups []string
 }
-
-// Cgroup is one cgroup of a command. Limit is written when PID 1 has left it again: until then the threads of PID 1
-// count as well.
-type Cgroup struct{ Name, Limit string }
 
 // Command is what to run. Strings travel as bytes: arguments need not be UTF-8.
 type Command struct {

@@ -14,7 +14,6 @@ const (
 	bpfLoad     = 0x20 // A = word at K of struct seccomp_data
 	bpfAnd      = 0x54 // A &= K
 	bpfJumpEq   = 0x15
-	bpfJumpGE   = 0x35
 	bpfJumpGT   = 0x25
 	bpfJumpBits = 0x45 // A & K != 0
 	bpfReturn   = 0x06
@@ -28,14 +27,13 @@ const (
 	dataArch = 4
 	dataArgs = 16 // six 64-bit arguments; both architectures are little-endian
 
-	x32Bit = 0x40000000
 )
 
 // auditArch are the AUDIT_ARCH values of the architectures we build for.
 var auditArch = map[string]uint32{"amd64": 0xc000003e, "arm64": 0xc00000b7}
 
 // Compile makes the program of the table for one architecture. A call of another architecture (int 0x80 on amd64)
-// kills the process, x32 and unknown calls are ENOSYS.
+// kills the process. Calls newer than the table are ENOSYS, and so are those of x32, whose numbers have bit 30 set.
 //
 // The rows stand one behind the other: the kernel finds out once which calls are allowed whatever their arguments and
 // remembers it in a bitmap, so the length costs nothing for them.
@@ -64,8 +62,6 @@ func compileLines(lines []line, arch string) ([]Filter, error) {
 		{bpfJumpEq, 1, 0, auditArch[arch]},
 		{bpfReturn, 0, 0, retKillProcess},
 		{bpfLoad, 0, 0, dataNr},
-		{bpfJumpGE, 0, 1, x32Bit},
-		{bpfReturn, 0, 0, retErrno | errNOSYS},
 		{bpfJumpGT, 0, 1, lastCall},
 		{bpfReturn, 0, 0, retErrno | errNOSYS},
 	}

@@ -31,18 +31,14 @@ func spawn(plan *Plan, req *Spawn, files []int) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = inCgroups(req.cgroups(files[1:]), func() error {
-		pid, err = forkExec(plan, name, cmd, files[own:])
-		return err
-	})
-	return pid, err
+	return forkExec(plan, name, cmd, req.cgroups(files[1:]), files[own:])
 }
 
 // forkExec makes a new process from this thread, with its filter, and has it execute the command.
-func forkExec(plan *Plan, name string, cmd *Command, files []int) (int, error) {
+func forkExec(plan *Plan, name string, cmd *Command, groups []cgroupDir, files []int) (int, error) {
 	var setup *Setup
 	var err error
-	elsewhere(func() { setup, err = newCommandSetup(plan, name, cmd, files) }) // it opens files
+	elsewhere(func() { setup, err = newCommandSetup(plan, name, cmd, groups, files) }) // it opens files
 	if err != nil {
 		return 0, &Failure{Detail: err.Error()}
 	}
@@ -75,8 +71,9 @@ func forkExec(plan *Plan, name string, cmd *Command, files []int) (int, error) {
 }
 
 // newCommandSetup is what the new process does before it is the command.
-func newCommandSetup(plan *Plan, name string, cmd *Command, files []int) (*Setup, error) {
+func newCommandSetup(plan *Plan, name string, cmd *Command, groups []cgroupDir, files []int) (*Setup, error) {
 	b := newBuilder()
+	b.enterCgroups(groups)
 	b.layer = "descriptors"
 	above := max(aside, len(files))
 	b.do("move a descriptor", "fcntl(F_DUPFD)", unix.SYS_FCNTL, regSocket, unix.F_DUPFD_CLOEXEC, above)

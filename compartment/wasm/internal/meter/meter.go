@@ -11,7 +11,7 @@
 // Code runs for ever only through loops or through calls. A loop costs one unit of fuel a round. Calls cost nothing: a chain of them is as
 // deep as the machine's stack, which is limited elsewhere, and then it ends in a trap. A module that branches at every level of a deep recursion and has
 // no loop in it at all would run long without spending; no interpreter is built like that, because its dispatch is a loop. Metering the
-// entries of functions too cost six times as much (see the benchmark in compartment/wasm) and is not done. A single
+// entries of functions too was measured to cost 18 % where loops alone cost 2 %, and is not done. A single
 // bulk instruction (memory.copy, memory.fill) costs nothing and is as long as the memory is large.
 //
 // # State
@@ -35,7 +35,7 @@ type Options struct {
 	// ImportModule and ImportName name the import to call when the fuel is used up. The module must have it, as a function that takes nothing
 	// and returns an i32.
 	ImportModule, ImportName string
-	// Quantum is how much fuel there is between two calls. At least 1.
+	// Quantum is how much fuel there is between two calls. 0 meters nothing and adds only the exports: for measuring what metering costs.
 	Quantum int32
 }
 
@@ -57,8 +57,8 @@ func globalName(i int) string { return fmt.Sprintf("sallyport_global_%d", i) }
 
 // Add returns the module with metering. Its errors say what in the module is wrong, missing or not known, and where.
 func Add(module []byte, o Options) ([]byte, Stats, error) {
-	if o.Quantum < 1 {
-		return nil, Stats{}, fmt.Errorf("quantum %d is less than 1", o.Quantum)
+	if o.Quantum < 0 {
+		return nil, Stats{}, fmt.Errorf("quantum %d is less than 0", o.Quantum)
 	}
 	sections, err := split(module)
 	if err != nil {

@@ -51,6 +51,15 @@ func TestAddMetersEveryLoop(t *testing.T) {
 	require.Equal(t, 2, strings.Count(string(out), string(m.check())))
 }
 
+// TestAddWithoutMetering: the exports are there, the code is what it was.
+func TestAddWithoutMetering(t *testing.T) {
+	body := code(loopOnce...)
+	out, _, err := Add(module(types, imports, function, body), Options{ImportModule: "env", ImportName: "host_interrupt"})
+	require.NoError(t, err)
+	require.Contains(t, string(out), string(body))
+	require.Contains(t, string(out), FuelGlobal)
+}
+
 // TestAddPlacesWhatIsMissing: the global and the export sections are made where they belong, also when later sections are there.
 func TestAddPlacesWhatIsMissing(t *testing.T) {
 	out, _, err := Add(module(types, imports, function, code(loopOnce...), sec(secCustom, 1, 'x')), tickOptions)
@@ -118,7 +127,7 @@ func TestAddRefuses(t *testing.T) {
 		_, _, err := Add(c.b, tickOptions)
 		require.ErrorContains(t, err, c.want, c.name)
 	}
-	_, _, err := Add(whole, Options{ImportModule: "env", ImportName: "host_interrupt"})
+	_, _, err := Add(whole, Options{ImportModule: "env", ImportName: "host_interrupt", Quantum: -1})
 	require.ErrorContains(t, err, "quantum")
 }
 

@@ -96,6 +96,9 @@ const (
 //	fuel = fuel - 1
 //	if fuel < 0 { tick(); fuel = quantum }
 func (m *metering) check() []byte {
+	if m.options.Quantum == 0 {
+		return nil
+	}
 	get, set := appendU([]byte{opGlobalGet}, m.fuel), appendU([]byte{opGlobalSet}, m.fuel)
 	var b []byte
 	b = append(append(b, get...), opI32Const, 1, opI32Sub)

@@ -31,6 +31,16 @@ await new Promise(() => {})
 //# a rejection that nobody looks at
 Promise.reject(1); Promise.resolve().then(() => { throw 2 }); 5
 //> ok 5
+//# await is a name where nothing is awaited
+var await = 1; await + 1
+//> ok 2
+function f() { var await = 2; return await } Promise.resolve(f())
+//> ok 2
+var await = 3; throw await
+//> exception/thrown 3
+//# a script that waited is a promise that is rejected
+await 1; throw new Error("late")
+//> exception/rejected
 //# no program
 let y = ;
 //> syntax/parse

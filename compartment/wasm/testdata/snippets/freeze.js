@@ -12,16 +12,16 @@
 [[][Symbol.iterator](), new Map().entries(), "a"[Symbol.iterator](), "a".matchAll(/a/g), Object.getPrototypeOf((function* () {})()), Object.getPrototypeOf((async function* () {})()), [].values().map((x) => x)].map((o) => Object.isFrozen(Object.getPrototypeOf(o)) && Object.isFrozen(Object.getPrototypeOf(Object.getPrototypeOf(o)))).every((x) => x)
 //> ok true
 //# everything that can be reached is frozen, but for the global object
-const seen = new Set(), open = [], todo = [globalThis, function* () {}, async () => {}, async function* () {}, [][Symbol.iterator](), (function () { "use strict"; return arguments })()]
-while (todo.length) {
-  const o = todo.pop()
+const seen = new Set(), open = [], ahead = [globalThis, function* () {}, async () => {}, async function* () {}, [][Symbol.iterator](), (function () { "use strict"; return arguments })()]
+while (ahead.length) {
+  const o = ahead.pop()
   if (o === null || (typeof o !== "object" && typeof o !== "function") || seen.has(o)) continue
   seen.add(o)
   if (!Object.isFrozen(o)) open.push(o)
-  todo.push(Object.getPrototypeOf(o))
-  for (const k of Reflect.ownKeys(o)) { const d = Object.getOwnPropertyDescriptor(o, k); todo.push(d.value, d.get, d.set) }
+  ahead.push(Object.getPrototypeOf(o))
+  for (const k of Reflect.ownKeys(o)) { const d = Object.getOwnPropertyDescriptor(o, k); ahead.push(d.value, d.get, d.set) }
 }
-[seen.size > 600, open.includes(globalThis), open.filter((o) => Object.isFrozen(Object.getPrototypeOf(o)) && o !== globalThis && o !== seen && o !== todo && o !== open).length < 12]
+[seen.size > 600, open.includes(globalThis), open.filter((o) => Object.isFrozen(Object.getPrototypeOf(o)) && o !== globalThis && o !== seen && o !== ahead && o !== open).length < 12]
 //> ok [true, true, true]
 //# assigning over an inherited name works on an object of one's own
 "use strict"

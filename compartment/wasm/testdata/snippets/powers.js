@@ -111,10 +111,7 @@ console.log(new Proxy({}, { get() { for (;;); } }), Symbol("s"), 1n, undefined, 
 //> ok 1
 //# a loop of calls
 for (;;) echo(1)
-//> stopped/calls|stopped/time
-//# a loop of logging
-for (;;) console.log("x".repeat(1000))
-//> stopped/time
+//> stopped/calls
 //# very many arguments
 console.log(...new Array(60000).fill(1)); 1
 //> ok 1

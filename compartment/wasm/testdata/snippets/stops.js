@@ -48,6 +48,9 @@ const o = { get x() { for (;;); } }; JSON.stringify(o)
 //# inside normalisation
 "\u1100\u1161\u11a8".repeat(200000).normalize("NFC").normalize("NFD").normalize("NFC").normalize("NFD").normalize("NFC").normalize("NFD").length
 //> stopped/time|ok
+//# a loop of logging
+for (;;) console.log("x".repeat(1000))
+//> stopped/time
 //# memory, in small pieces
 const k = []; for (;;) k.push({ a: [1, 2, 3] })
 //> stopped/memory|stopped/time

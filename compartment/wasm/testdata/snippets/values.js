@@ -116,7 +116,7 @@ Object.fromEntries(Array.from({ length: 15000 }, (_, i) => ["k" + i, i]))
 //> ok [[String: "x"], [Number: 1], [Boolean: false], [BigInt: 1n], [Symbol: Symbol(s)]]
 //# what has no data of its own is named
 [(function* () {})(), new WeakMap(), [][Symbol.iterator]()]
-//> ok [[Generator], [WeakMap], [Array Iterator]]
+//> ok [[iterator], [WeakMap], [iterator]]
 //# arguments
 (function () { return arguments })(1, "a")
 //> ok {"0": 1, "1": "a"}

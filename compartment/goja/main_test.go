@@ -1,0 +1,16 @@
+package goja
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain: no test leaves a goroutine behind, but for the one that shows that a built-in of this engine can.
+func TestMain(m *testing.M) {
+	if os.Getenv("SALLYPORT_STILL_RUNNING") != "" {
+		os.Exit(m.Run())
+	}
+	goleak.VerifyTestMain(m)
+}

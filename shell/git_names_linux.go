@@ -1,0 +1,148 @@
+package shell
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// git acts on more than its mandatory names: a configuration leads it to other directories and files. What it leads to
+// when a sandbox is opened is protected as well.
+
+// readOwned reads the beginning of a file that a command may have made: huge, or a FIFO in place of a file.
+func readOwned(file string, most int64) string {
+	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil || int64(len(b)) > most {
+		return ""
+	}
+	return string(b)
+}
+
+// gitDir is where the file ".git" of a worktree or submodule leads, or "".
+func gitDir(file string) string {
+	dir, ok := strings.CutPrefix(strings.TrimSpace(readOwned(file, maxPath)), "gitdir: ")
+	if !ok {
+		return ""
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(file), dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	return real
+}
+
+// isWorktreeLink says whether a path is one of the files by which a git directory leads to another: git takes hooks and
+// configuration from there. Those of new worktrees are made by git itself, so the name is not a mandatory one.
+func isWorktreeLink(rel string) bool {
+	dir, name := filepath.Split(rel)
+	return (name == "commondir" || name == "gitdir") && strings.Contains("/"+dir, "/.git/") && strings.Contains(dir, "/worktrees/")
+}
+
+// gitConfigs follows what the git directory at a ".git" leads to: the configurations that git reads for the working tree
+// in dir, wherever they are, and what they name inside of writable trees.
+func gitConfigs(dotGit string) []string {
+	work, git := filepath.Dir(dotGit), dotGit
+	if real, err := filepath.EvalSymlinks(dotGit); err == nil {
+		git = real
+	}
+	if info, err := os.Lstat(git); err == nil && info.Mode().IsRegular() {
+		git = gitDir(git)
+	}
+	common := git
+	if dir := strings.TrimSpace(readOwned(filepath.Join(git, "commondir"), maxPath)); dir != "" {
+		common = dir
+		if !filepath.IsAbs(dir) {
+			common = filepath.Join(git, dir)
+		}
+	}
+	c := &gitConfig{work: work, git: common, seen: map[string]bool{}}
+	c.read(filepath.Join(common, "config"))
+	c.read(filepath.Join(git, "config.worktree"))
+	return c.found
+}
+
+// gitConfig collects the existing files and directories that a configuration names.
+type gitConfig struct {
+	work, git string
+	seen      map[string]bool
+	found     []string
+}
+
+// Bounds on what is followed: a configuration is the command's to write when allowGitConfig lets it.
+const (
+	maxGitConfig  = 1 << 20
+	maxGitConfigs = 100
+)
+
+// dataSections hold addresses and places that git only moves data to and from; core.worktree is the tree itself.
+var dataSections = []string{"remote", "url", "branch", "submodule", "user"}
+
+// read looks at every value with something in it that could be a path, rather than at a list of keys that git adds to:
+// hooks paths, includes, file system monitors, filters, aliases. It errs on the side of protecting too much.
+func (c *gitConfig) read(file string) {
+	if c.seen[file] || len(c.seen) >= maxGitConfigs {
+		return
+	}
+	c.seen[file] = true
+	text := strings.NewReplacer("\\\r\n", "", "\\\n", "", "\\\"", "", "\\\\", "\\", `"`, "").Replace(readOwned(file, maxGitConfig))
+	section := ""
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if head, ok := strings.CutPrefix(line, "["); ok {
+			head, line, _ = strings.Cut(head, "]")
+			section = strings.ToLower(strings.FieldsFunc(head+" ", func(r rune) bool { return r == ' ' || r == '.' })[0])
+		}
+		key, value, ok := strings.Cut(line, "=")
+		key = strings.ToLower(strings.TrimSpace(key))
+		if !ok || slices.Contains(dataSections, section) || section == "core" && key == "worktree" {
+			continue
+		}
+		value, _, _ = strings.Cut(value, " #")
+		value = strings.TrimSpace(value)
+		include := strings.HasPrefix(section, "include")
+		words := strings.Fields(strings.TrimPrefix(value, "!"))
+		words = slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(w, "/") }) // a bare word is looked up in PATH
+		if include || slices.Contains(pathKeys, key) {
+			words = append(words, value)
+		}
+		for _, w := range words {
+			c.follow(w, filepath.Dir(file), include)
+		}
+	}
+}
+
+// pathKeys have a path as their value, with or without a slash in it.
+var pathKeys = []string{"hookspath", "attributesfile", "templatedir"}
+
+// follow looks for what a word names, from each directory that git may take it relative to.
+func (c *gitConfig) follow(word, dir string, include bool) {
+	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(word, "~/") {
+		word = filepath.Join(home, word[2:])
+	}
+	for _, base := range []string{dir, c.work, c.git} {
+		path := word
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(base, path)
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if word == "" || err != nil || real == c.git || below(c.work, real) {
+			continue // absent, or the tree itself and what is around it
+		}
+		c.found = append(append(c.found, real), linksOn(path)...)
+		if include {
+			c.read(real)
+		}
+	}
+}
