@@ -16,6 +16,7 @@ import (
 
 var (
 	mountsAlone   = []string{"mounts"}
+	namesAlone    = []string{"names"}
 	landlockAlone = []string{"landlock"}
 	seccompAlone  = []string{"seccomp"}
 	capsAlone     = []string{"capabilities"}
@@ -130,7 +131,7 @@ func TestProtectedNames(t *testing.T) {
 		attack{
 			name:  "change-protected-names",
 			why:   "what a program outside runs or obeys later",
-			alone: [][]string{mountsAlone},
+			alone: [][]string{namesAlone},
 			before: func(f *field) {
 				for _, p := range append(mandatoryFiles(f.ws), deepNames(f.ws)...) {
 					f.write(p, "as it was\n")
@@ -172,6 +173,47 @@ func TestProtectedParents(t *testing.T) {
 		b, err := os.ReadFile(f.ws + "/moved/sub/.git/hooks/pre-commit")
 		require.NoError(t, err)
 		require.Equal(t, "as it was\n", string(b))
+	})
+}
+
+// makingNames are the mandatory names in three spellings, the any-depth ones at depths 0, 1 and 6, the others at depth 0.
+func makingNames(root string) []string {
+	var names []string
+	for _, m := range policy.Mandatories() {
+		name := strings.ReplaceAll(m.Name, "**", "some")
+		for _, spelling := range []string{name, strings.ToUpper(name), strings.ToUpper(name[:2]) + name[2:]} {
+			names = append(names, filepath.Join(root, spelling))
+			if !m.Depth0 {
+				names = append(names, filepath.Join(root, "one", spelling), filepath.Join(root, "1/2/3/4/5/6", spelling))
+			}
+		}
+	}
+	return names
+}
+
+// TestAbsentNames: a protected name that does not exist yet cannot be made, by any call, in any spelling, at any depth, and
+// no placeholder of ours is on the host afterwards (R49-R51, R55, R60; process cases 5, 6, 16, 17; conformance 40-42).
+func TestAbsentNames(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		attack{
+			name:  "make-protected-names",
+			why:   "what a program outside runs or obeys as soon as it is there",
+			alone: [][]string{namesAlone},
+			args: func(f *field) []string {
+				for _, name := range makingNames(f.ws) {
+					require.NoError(f.t, os.MkdirAll(filepath.Dir(name), 0o755))
+				}
+				return makingNames(f.ws)
+			},
+			after: func(f *field) string {
+				for _, name := range makingNames(f.ws) {
+					if _, err := os.Lstat(name); err == nil {
+						return name + " was made"
+					}
+				}
+				return ""
+			},
+		}.test(t)
 	})
 }
 

@@ -146,13 +146,13 @@ var restrictions = []restriction{
 	{
 		Path:  "golang.org/x/sys/...",
 		Why:   "raw system calls are how a boundary is built, and how one is undone",
-		Rooms: []string{"shell", "shell/internal/jail", "fs", "compartment/wasm"},
+		Rooms: []string{"shell", "shell/internal/jail", "shell/internal/broker", "fs", "compartment/wasm"},
 		Tests: []string{"live"}, // attacks are made of raw system calls
 	},
 	{
 		Path:  "unsafe",
 		Why:   "memory without types: only where the kernel's structures demand it",
-		Rooms: []string{"shell", "shell/internal/jail", "compartment/wasm"},
+		Rooms: []string{"shell", "shell/internal/jail", "shell/internal/broker", "compartment/wasm"},
 		Tests: []string{"live"}, // attacks pass structures to the kernel by pointer
 	},
 	{
