@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"sallyport/shell/internal/broker"
 	"sallyport/shell/internal/jail"
 )
 
@@ -139,9 +140,12 @@ func (p *jailPlan) nameLayer(r *jail.Ready) ([]Layer, error) {
 	if n == nil || !n.Writes && !n.DecideReads {
 		return []Layer{{"names", Enforced, "nothing of the host's is writable"}}, nil
 	}
-	judged := r.Names == syscall.EACCES
-	layer := Layer{"names", Enforced, fmt.Sprintf("a call that would change %q returned: %s; calls that change files are decided by name, also for names that do not exist yet",
-		n.Probe, errnoText(r.Names))}
+	judged := r.Names == broker.Judged
+	layer := Layer{"names", Enforced, fmt.Sprintf("a call that would change %q was read, judged and refused; calls that change files are decided by name, also for names that do not exist yet",
+		n.Probe)}
+	if !judged {
+		layer.Evidence = fmt.Sprintf("a call that would change %q returned: %s", n.Probe, errnoText(r.Names))
+	}
 	if n.DecideReads {
 		layer.Evidence += ", and so is every open for reading"
 	}

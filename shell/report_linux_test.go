@@ -77,7 +77,7 @@ func TestReportOfWritableTrees(t *testing.T) {
 	report := open(t, p, shell.Options{}).Report()
 	names := report.Layer("names")
 	require.Equal(t, shell.Enforced, names.State)
-	require.Contains(t, names.Evidence, "returned: EACCES")
+	require.Contains(t, names.Evidence, "judged and refused")
 	require.Contains(t, names.Evidence, filepath.Join(dir, ".bashrc"))
 	require.Contains(t, report.Layer("mounts").Evidence, "1 of 1 trees writable")
 	require.Contains(t, report.Layer("mounts").Evidence, "0 of 0 read-only inside")

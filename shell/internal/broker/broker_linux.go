@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"sync"
@@ -85,8 +86,20 @@ const maxWorkers = 64
 // firstWorkers answer from the start: one that waits, and one for what comes meanwhile.
 const firstWorkers = 2
 
+// ErrPtraceScope says that this kernel's Yama lets no process look into another, not even into its own children.
+var ErrPtraceScope = errors.New("kernel.yama.ptrace_scope forbids to read the arguments of calls")
+
+// yamaForbids reads the setting; without Yama there is none.
+func yamaForbids() bool {
+	b, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
+	return err == nil && len(b) > 0 && b[0] >= '2'
+}
+
 // New makes a Broker. umask is that of the thread that will start the command.
 func New(c Config, umask int) (*Broker, error) {
+	if yamaForbids() {
+		return nil, ErrPtraceScope
+	}
 	b := &Broker{Config: c, umask: umask, pid: os.Getpid()}
 	var err error
 	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC

@@ -186,6 +186,9 @@ func statName(p *place) (unix.Stat_t, unix.Errno) {
 	return st, errnoOf(err)
 }
 
+// Judged is how a probe is answered whose path was read, judged and denied. No call that is made says that.
+const Judged = unix.EKEYREJECTED
+
 // probe answers the main thread: it makes calls only to find out whether they are judged, and none of them is made.
 func (t *task) probe() answer {
 	path, errno := t.path(3, false)
@@ -195,5 +198,5 @@ func (t *task) probe() answer {
 	if t.write(path).Allowed {
 		return answer{}
 	}
-	return failed(unix.EACCES)
+	return failed(Judged)
 }

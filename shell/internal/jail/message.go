@@ -48,7 +48,7 @@ type Ready struct {
 	LandlockRefused bool
 	// SeccompErrno is what a probe call that the filter refuses returned.
 	SeccompErrno syscall.Errno
-	// Names is what the answer to a probe said: EACCES when calls are judged by the policy. Killable says that a call
+	// Names is what the answer to a probe said: broker.Judged when calls are judged by the policy. Killable says that a call
 	// that is being answered cannot be interrupted by a signal that does not kill.
 	Names    syscall.Errno
 	Killable bool

@@ -116,6 +116,9 @@ func (n *namesLayer) answer(listener, thread int) error {
 		n.records.start()
 	}
 	b, err := broker.New(config, n.umask)
+	if err == broker.ErrPtraceScope {
+		return fail("names", "ptrace_scope", unix.EPERM, "read the arguments of calls")
+	}
 	if err != nil {
 		return fail("names", "open", err, "start to answer calls")
 	}
