@@ -20,12 +20,12 @@ func (m *mountPlanner) byName(seen []jail.Resolved, o Options) (*jail.Names, err
 	}
 	if !m.disabled {
 		denies := m.deniesReads()
-		n.Writes = n.Record || len(m.rules.WritableRoots()) > 0 || m.hasPattern("allowWrite")
 		n.DecideReads = o.StrictReads && denies || m.hasPattern("denyRead")
+		n.Writes = n.Record || n.DecideReads || len(m.rules.WritableRoots()) > 0 || m.hasPattern("allowWrite")
 		n.WatchReads = n.Record && denies && !n.DecideReads
 		n.Probe = []byte(m.deniedName())
 	}
-	if !n.Writes && !n.DecideReads && !n.Record {
+	if !n.Writes && !n.Record {
 		return nil, nil
 	}
 	var err error

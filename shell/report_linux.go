@@ -137,7 +137,7 @@ func someOf(paths []string) string {
 // nameLayer tells whether calls that change files are judged by name, as the answer to a probe shows.
 func (p *jailPlan) nameLayer(r *jail.Ready) ([]Layer, error) {
 	n := p.wire.Names
-	if n == nil || !n.Writes && !n.DecideReads {
+	if n == nil || !n.Writes {
 		return []Layer{{"names", Enforced, "nothing of the host's is writable"}}, nil
 	}
 	judged := r.Names == broker.Judged

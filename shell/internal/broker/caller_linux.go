@@ -213,22 +213,29 @@ func (t *task) openOwn(entry string) (int, unix.Errno) {
 
 // status gives a line of the caller's status file.
 func (t *task) status(key string) (string, bool) {
+	lines, ok := t.statusLines()
+	line, has := lines[key]
+	return line, ok && has
+}
+
+func (t *task) statusLines() (map[string]string, bool) {
 	fd, err := unix.Openat(t.proc, strconv.Itoa(t.tid)+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return "", false
+		return nil, false
 	}
 	defer unix.Close(fd)
 	var buf [2048]byte
 	n, err := unix.Read(fd, buf[:])
 	if err != nil || !t.valid() {
-		return "", false
+		return nil, false
 	}
+	lines := map[string]string{}
 	for line := range strings.SplitSeq(string(buf[:n]), "\n") {
-		if rest, ok := strings.CutPrefix(line, key+":"); ok {
-			return strings.TrimSpace(rest), true
+		if key, value, ok := strings.Cut(line, ":"); ok {
+			lines[key] = strings.TrimSpace(value)
 		}
 	}
-	return "", false
+	return lines, true
 }
 
 // takeUmask gives this thread the caller's umask. Until somebody in the jail calls umask, all have the one they were

@@ -89,26 +89,32 @@ func (t *task) openReader(o *opening, fd int) answer {
 	}
 }
 
-// pause waits a moment. It says EINTR when a signal has come for the caller, which cannot wake it while it waits for us.
+// restart is ERESTARTSYS. The kernel takes it from us as from a call of its own: it delivers the signal that has come,
+// and then makes the call again or says EINTR, as the handler was set up. Without a signal the caller would see it.
+const restart = unix.Errno(512)
+
+// pause waits a moment. It says so when a signal has come for the caller, which cannot wake it while it waits for us.
 func (t *task) pause() unix.Errno {
 	time.Sleep(patience)
-	if !t.valid() {
+	status, ok := t.statusLines()
+	if !ok {
 		return unix.ESRCH
 	}
-	blocked, ok := t.signals("SigBlk")
-	ignored, ok2 := t.signals("SigIgn")
-	own, ok3 := t.signals("SigPnd")
-	shared, ok4 := t.signals("ShdPnd")
-	if ok && ok2 && ok3 && ok4 && (own|shared)&^(blocked|ignored) != 0 {
-		return unix.EINTR
+	set := func(key string) uint64 {
+		n, err := strconv.ParseUint(status[key], 16, 64)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	come := set("SigPnd")
+	if status["Threads"] == "1" { // of several threads another one may take it
+		come |= set("ShdPnd")
+	}
+	if come&^(set("SigBlk")|set("SigIgn")) != 0 {
+		return restart
 	}
 	return 0
-}
-
-func (t *task) signals(key string) (uint64, bool) {
-	text, ok := t.status(key)
-	set, err := strconv.ParseUint(text, 16, 64)
-	return set, ok && err == nil
 }
 
 // openTerminal opens the caller's controlling terminal, which is what /dev/tty means.

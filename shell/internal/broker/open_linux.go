@@ -155,6 +155,9 @@ func (t *task) openPlace(o *opening, p *place) (a answer, isLink bool) {
 	if d := t.decide(p.path, o.writes() || o.has(unix.O_CREAT)); !d.Allowed {
 		return t.refuseOpen(o, p, d)
 	}
+	if t.withheld(p.path) {
+		return failed(unix.EACCES), false
+	}
 	a = t.finish(o, p.dir, p.name, unix.OpenHow{Flags: uint64(o.flags), Mode: o.mode, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	return a, a.errno == unix.ELOOP
 }
@@ -177,8 +180,8 @@ func (t *task) openObject(o *opening, f found) answer {
 	if d := t.decide(f.path, o.writes()); !d.Allowed && !t.ownObject(f) {
 		return t.refused(o.operation(), d, f.fd)
 	}
-	if inProc(f.path) && t.ours(f.path) {
-		return failed(unix.EACCES) // what is this process's own it opens for nobody
+	if t.withheld(f.path) {
+		return failed(unix.EACCES)
 	}
 	flags := o.flags &^ (unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW)
 	return t.finish(o, unix.AT_FDCWD, selfPath(f.fd), unix.OpenHow{Flags: uint64(flags)})

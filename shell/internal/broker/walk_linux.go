@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -125,17 +126,29 @@ func (t *task) jump(dir int, where, name string) (int, unix.Errno) {
 	return fd, errno
 }
 
-// ours says whether a directory of /proc belongs to this process, or to nobody that we can tell.
-func (t *task) ours(dir string) bool {
-	rest, ok := strings.CutPrefix(dir, "/proc/")
-	if !ok {
-		return true // another proc file system
-	}
-	number, _, _ := strings.Cut(rest, "/")
+// ours says whether a path in /proc belongs to this process or one of its threads.
+func (t *task) ours(path string) bool {
+	number, _, _ := strings.Cut(strings.TrimPrefix(path, "/proc/"), "/")
 	pid, err := strconv.Atoi(number)
-	if err != nil || pid == t.pid {
-		return true
+	if err != nil {
+		return false
 	}
 	var st unix.Stat_t
-	return unix.Fstatat(t.proc, "self/task/"+number, &st, 0) == nil
+	return pid == t.pid || unix.Fstatat(t.proc, "self/task/"+number, &st, 0) == nil
+}
+
+// shown are the files of a process that everybody may read, whoever looks.
+var shown = []string{"", "task", "stat", "statm", "status", "cmdline", "comm", "cgroup", "limits", "mounts", "mountinfo", "oom_score"}
+
+// withheld says whether a path in /proc is what this process may read of itself and others may not.
+func (t *task) withheld(path string) bool {
+	if !inProc(path) || !t.ours(path) {
+		return false
+	}
+	parts := strings.Split(strings.TrimPrefix(path, "/proc/"), "/") // process, or process, "task", thread; and the rest
+	rest := parts[1:]
+	if len(rest) > 1 && rest[0] == "task" {
+		rest = rest[2:]
+	}
+	return len(rest) > 1 || len(rest) == 1 && !slices.Contains(shown, rest[0])
 }

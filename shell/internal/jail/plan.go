@@ -44,7 +44,7 @@ type Names struct {
 	Private  []policy.PrivateDir
 	// Guarded are real paths that are protected besides.
 	Guarded []Guarded
-	// Writes has every call that changes a file judged, DecideReads every open for reading too.
+	// Writes has every call that changes a file judged. DecideReads has every open for reading judged too; it needs Writes.
 	Writes, DecideReads bool
 	// Record has what is denied told to the host. WatchReads and NoNetwork are for the record alone: opens for reading
 	// that mounts refuse, and connections that lead nowhere.

@@ -34,12 +34,12 @@ func fullTable(plan *Plan) []Row {
 
 // judges says whether calls are made for the command; records, whether refusals are told.
 func (p *Plan) judges() bool {
-	return p.Layers.Has(LayerNames) && p.Names != nil && (p.Names.Writes || p.Names.DecideReads)
+	return p.Layers.Has(LayerNames) && p.Names != nil && p.Names.Writes
 }
 
 // namesThreads says whether the first process opens /proc/self/comm for writing on behalf of a command.
 func (p *Plan) namesThreads() bool {
-	return p.judges() && p.Names.Writes && p.Layers.Has(LayerProc|LayerNamespaces)
+	return p.judges() && p.Layers.Has(LayerProc|LayerNamespaces)
 }
 
 func (p *Plan) records() bool {
