@@ -195,14 +195,22 @@ func (e *Evaluation) timed(ctx context.Context, c *pending, settle func(event)) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	tooLong := func() bool { // if not, the evaluation ended; Finish says what becomes of the call
+		return errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+	}
+	tooLate := func() *Failure {
+		return fail(KindPowerTime, "Error", fmt.Sprintf("%s took longer than %s", c.power.Name, limit), context.DeadlineExceeded)
+	}
 	late := context.AfterFunc(ctx, func() {
-		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			return // the evaluation ended; Finish says what becomes of the call
+		if tooLong() {
+			settle(event{of: c, failure: tooLate()})
 		}
-		settle(event{of: c, failure: fail(KindPowerTime, "Error", fmt.Sprintf("%s took longer than %s", c.power.Name, limit), context.DeadlineExceeded)})
 	})
 	ev := e.do(ctx, c)
 	late()
+	if f := ev.failure; f != nil && f.Kind == KindPowerError && errors.Is(f.Err, context.DeadlineExceeded) && tooLong() {
+		ev.failure = tooLate() // the power saw the end of its time before we did
+	}
 	settle(ev)
 }
 
