@@ -68,7 +68,7 @@ var rooms = []room{
 		Dir:     "hostfuncs",
 		Why:     "powers a host can hand to a compartment, one file each",
 		Imports: []string{"compartment", "fs", "gate", "policy"},
-		Tests:   []string{"compartment/goja"},
+		Tests:   []string{"compartment/goja", "compartment/wasm", "compartment/wasm/guest"},
 	},
 	{
 		Dir:     "evaljs",
