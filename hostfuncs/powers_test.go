@@ -27,6 +27,7 @@ func all() []compartment.Power {
 var calls = map[string]string{
 	"clock": "clock()", "sleep": "sleep(0)", "random": "random()", "randomBytes": "randomBytes(1)",
 	"scratch.get": "scratch.get('k')", "scratch.set": "scratch.set('k', 'v')", "scratch.delete": "scratch.delete('k')", "scratch.keys": "scratch.keys()",
+	"readFile": "readFile('ok.txt')", "listDirectory": "listDirectory('docs')",
 }
 
 // policies is what the end of an evaluation means for a call that runs: reads are dropped, and what changes a note is
@@ -35,6 +36,7 @@ var policies = map[string]compartment.CancelPolicy{
 	"clock": compartment.CancelDiscards, "sleep": compartment.CancelDiscards, "random": compartment.CancelDiscards,
 	"randomBytes": compartment.CancelDiscards, "scratch.get": compartment.CancelDiscards, "scratch.keys": compartment.CancelDiscards,
 	"scratch.set": compartment.CancelFinishes, "scratch.delete": compartment.CancelFinishes,
+	"readFile": compartment.CancelDiscards, "listDirectory": compartment.CancelDiscards,
 }
 
 // TestNoneByDefault: what is not handed in does not exist, and the language has no clock and no chance of its own (R5,
@@ -56,8 +58,10 @@ func TestNoneByDefault(t *testing.T) {
 // TestEachPower: every power can be called, counts, has its own limit, can be gated and can be taken back (R175, R253,
 // R258, R259).
 func TestEachPower(t *testing.T) {
+	_, dir := workspace(t)
+	powers := append(all(), hostfuncs.ReadFile(dir), hostfuncs.ListDirectory(dir))
 	onEngines(t, func(t *testing.T, e compartment.Engine) {
-		for _, p := range all() {
+		for _, p := range powers {
 			source := calls[p.Name]
 			require.NotEmpty(t, source, p.Name)
 			require.Equal(t, policies[p.Name], p.OnCancel, p.Name)
