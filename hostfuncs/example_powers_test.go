@@ -55,7 +55,7 @@ func ExampleRandom() {
 // What setTimeout would be.
 func ExampleTimers() {
 	show([]compartment.Power{hostfuncs.Timers(time.Second)},
-		`let said = ""; sleep(2).then(() => said += "later"); said += "first, "; await sleep(20); said`,
+		`let said = ""; const later = sleep(2).then(() => said += "later"); said += "first, "; await later; said`,
 		`sleep(1500)`)
 	// Output:
 	// ok "first, later"

@@ -150,7 +150,7 @@ func TestTimersOrder(t *testing.T) {
 		c := open(t, e, compartment.Limits{}, hostfuncs.Timers(0))
 		require.Equal(t, `["c","b","a"]`, data(t, c, `
 			const order = [];
-			await Promise.all([["a", 200], ["b", 100], ["c", 0]].map(([name, ms]) => sleep(ms).then(() => order.push(name))));
+			await Promise.all([["a", 800], ["b", 400], ["c", 0]].map(([name, ms]) => sleep(ms).then(() => order.push(name))));
 			order`))
 		for _, bad := range []string{"sleep(5001)", "sleep(-1)", "sleep(NaN)", "sleep(Infinity)", "sleep('5')", "sleep()", "sleep(0, () => 1)"} {
 			code, _ := refused(t, c, bad)
@@ -242,7 +242,7 @@ func TestScratchIsBounded(t *testing.T) {
 func TestScratchFinishes(t *testing.T) {
 	onEngines(t, func(t *testing.T, e compartment.Engine) {
 		powers := hostfuncs.Scratch(0)
-		o := run(t, open(t, e, compartment.Limits{Time: 100 * time.Millisecond}, powers...), `scratch.set("a", "kept"); for (;;) {}`)
+		o := run(t, open(t, e, compartment.Limits{Time: 500 * time.Millisecond}, powers...), `scratch.set("a", "kept"); for (;;) {}`)
 		require.Equal(t, compartment.KindTime, o.Kind)
 		require.Len(t, o.Effects.Done, 1)
 		require.Equal(t, "ok", o.Effects.Done[0].Result)
