@@ -38,7 +38,7 @@ var rooms = []room{
 	{
 		Dir:   "compartment",
 		Why:   "the code boundary, without an engine; imports no other room, so that the two boundaries stay apart",
-		Tests: []string{"compartment/goja"},
+		Tests: []string{"compartment/goja", "compartment/wasm", "compartment/wasm/guest"},
 	},
 	{
 		Dir:     "compartment/goja",
