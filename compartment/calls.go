@@ -158,8 +158,8 @@ func (e *Evaluation) launch() {
 }
 
 // begin runs one call on a goroutine of its own. Two events come of it: one that settles the promise, at the latest
-// when the call's time is over, and one when the power's function returned. The channel has room for both, of as many
-// calls as may run, so a power that returns after everything else has ended does not wait for anybody.
+// when the call's time is over, and one when the power's function returned. Once the evaluation has wound up nobody
+// takes them, and they are dropped: a power that returns after everything else has ended waits for nobody.
 func (e *Evaluation) begin(c *pending, to chan<- event) {
 	c.effect = &Effect{ID: c.call.ID, Power: c.power.Name, Args: c.call.argsJSON(shownArg), Result: "unknown"}
 	e.effects = append(e.effects, c.effect)
@@ -169,10 +169,16 @@ func (e *Evaluation) begin(c *pending, to chan<- event) {
 	}
 	go func() {
 		var once sync.Once
-		settle := func(ev event) { once.Do(func() { to <- ev }) }
+		send := func(ev event) {
+			select {
+			case to <- ev:
+			case <-e.wound:
+			}
+		}
+		settle := func(ev event) { once.Do(func() { send(ev) }) }
 		defer func() { // also when the power, or its gate, ends the goroutine
 			settle(event{of: c, failure: vanished(c.power)})
-			to <- event{of: c, returned: true}
+			send(event{of: c, returned: true})
 		}()
 		if f := e.ask(c.power, c.call); f != nil {
 			settle(event{of: c, failure: f})
@@ -195,14 +201,22 @@ func (e *Evaluation) timed(ctx context.Context, c *pending, settle func(event)) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	tooLong := func() bool { // if not, the evaluation ended; Finish says what becomes of the call
+		return errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+	}
+	tooLate := func() *Failure {
+		return fail(KindPowerTime, "Error", fmt.Sprintf("%s took longer than %s", c.power.Name, limit), context.DeadlineExceeded)
+	}
 	late := context.AfterFunc(ctx, func() {
-		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			return // the evaluation ended; Finish says what becomes of the call
+		if tooLong() {
+			settle(event{of: c, failure: tooLate()})
 		}
-		settle(event{of: c, failure: fail(KindPowerTime, "Error", fmt.Sprintf("%s took longer than %s", c.power.Name, limit), context.DeadlineExceeded)})
 	})
 	ev := e.do(ctx, c)
 	late()
+	if f := ev.failure; f != nil && f.Kind == KindPowerError && errors.Is(f.Err, context.DeadlineExceeded) && tooLong() {
+		ev.failure = tooLate() // the power saw the end of its time before we did
+	}
 	settle(ev)
 }
 
@@ -343,6 +357,9 @@ const grace = 100 * time.Millisecond
 func (e *Evaluation) windUp() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.over {
+		return
+	}
 	e.over = true
 	e.waiting = nil
 	timer := time.NewTimer(grace)
@@ -365,6 +382,7 @@ func (e *Evaluation) windUp() {
 			c.effect.Result = "discarded"
 		}
 	}
+	close(e.wound)
 }
 
 // started counts the calls that run: those that must be waited for, and those that may be.

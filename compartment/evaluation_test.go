@@ -281,6 +281,33 @@ func TestCallTime(t *testing.T) {
 	})
 }
 
+// TestCallTimeSeenByThePower: a power that heeds its context and gives up is a power that took too long too, whoever saw
+// the end of the time first. A deadline of the power's own is a failure like any other.
+func TestCallTimeSeenByThePower(t *testing.T) {
+	for range 20 { // the two are in a race
+		synctest.Test(t, func(t *testing.T) {
+			heed := func(ctx context.Context, _ *Call) (Value, error) { <-ctx.Done(); return Value{}, ctx.Err() }
+			own := func(context.Context, *Call) (Value, error) { return Value{}, context.DeadlineExceeded }
+			h, err := NewHost(Config{Limits: Limits{Time: time.Minute, CallTime: time.Second}, Powers: []Power{
+				{Name: "heed", OnCancel: CancelUnknown, Do: heed}, {Name: "own", OnCancel: CancelDiscards, Do: own}}})
+			require.NoError(t, err)
+			e := h.Begin(t.Context(), "", func() {})
+			e.Call(0, nil)
+			s, ok := e.Wait()
+			require.True(t, ok)
+			require.Equal(t, KindPowerTime, s.Failure.Kind)
+			require.Equal(t, "heed took longer than 1s", s.Failure.Text)
+			e.Call(1, nil)
+			s, ok = e.Wait()
+			require.True(t, ok)
+			require.Equal(t, KindPowerError, s.Failure.Kind, "a deadline of its own is not the call's")
+			o := e.Finish(Ending{})
+			require.Equal(t, "heed", o.Effects.Unknown[0].Power)
+			require.Equal(t, "failed", o.Effects.Done[0].Result)
+		})
+	}
+}
+
 // TestGateRunsFirst: a gate is asked before the power, on its own time; what it says decides (R180, R262).
 func TestGateRunsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,10 +3,12 @@ package compartment_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -15,6 +17,8 @@ import (
 
 	"sallyport/compartment"
 	"sallyport/compartment/goja"
+	"sallyport/compartment/wasm"
+	"sallyport/compartment/wasm/guest"
 )
 
 // engines are all the engines. Whatever is tested here is tested on each of them.
@@ -23,7 +27,23 @@ var engines = []struct {
 	make func(t *testing.T) compartment.Engine
 }{
 	{"goja", func(*testing.T) compartment.Engine { return goja.NewWithoutMemoryLimit() }},
+	{"wasm", func(t *testing.T) compartment.Engine {
+		if errors.Is(wasmErr(), guest.ErrAbsent) && os.Getenv("SALLYPORT_LIVE") != "require" {
+			t.Skip("SKIPPED, so nothing is shown of this engine: ", wasmErr())
+		}
+		require.NoError(t, wasmErr())
+		return sharedWasm
+	}},
 }
+
+// sharedWasm is one engine for all tests: it takes a moment to make, and its compartments have nothing in common.
+var (
+	sharedWasm *wasm.Engine
+	wasmErr    = sync.OnceValue(func() (err error) {
+		sharedWasm, err = wasm.New(context.Background(), wasm.Options{NoCache: true})
+		return err
+	})
+)
 
 // eachEngine runs a test once for each engine.
 func eachEngine(t *testing.T, test func(t *testing.T, e compartment.Engine)) {

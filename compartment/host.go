@@ -99,6 +99,8 @@ type Evaluation struct {
 	events  chan event
 	effects []*Effect
 
+	wound chan struct{} // closed when nobody takes events any more
+
 	logMu   sync.Mutex
 	closed  bool
 	console Console
@@ -116,7 +118,7 @@ func (s *stop) Error() string { return string(s.kind) }
 // to stop: because its time is over, ctx ended, or Stop was called. Finish must be called.
 func (h *Host) Begin(ctx context.Context, source string, interrupt func()) *Evaluation {
 	ctx, cancel := context.WithCancelCause(ctx)
-	e := &Evaluation{host: h, start: time.Now(), source: source, cancel: cancel, interrupted: make(chan struct{}),
+	e := &Evaluation{host: h, start: time.Now(), source: source, cancel: cancel, interrupted: make(chan struct{}), wound: make(chan struct{}),
 		calls: map[string]*tally{}, live: map[int]*pending{}, events: make(chan event, 2*(h.limits.ConcurrentCalls+1))}
 	// A timer of the context would end it with DeadlineExceeded as well, but the caller's own deadline must be told
 	// apart from ours.

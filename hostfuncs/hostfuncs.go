@@ -8,6 +8,19 @@
 //	read := hostfuncs.Gated(hostfuncs.ReadFile(dir), ask, hostfuncs.Scope{Workspace: "/home/ann/project"})
 //	session, err := evaljs.New(evaljs.Options{Engine: engine, Powers: []compartment.Power{read}})
 //
+// There are:
+//
+//	Console        log, info, debug, warn, error     no effect outside the evaluation
+//	ReadFile       readFile(path)                    one text file below a directory
+//	ListDirectory  listDirectory(path)               the names in a directory below it
+//	Clock          clock()                           the time, rounded, never going back
+//	Random         random(), randomBytes(count)      chance
+//	Timers         sleep(ms)                         waiting
+//	Scratch        scratch.get, set, delete, keys    notes that outlive an evaluation, up to a number of bytes
+//
+// All but the console answer with a promise, count as calls of the host, and have no gate until Gated gives them one.
+// Powers that reach the network, search, or call other tools are not here.
+//
 // A power that was made here can be narrowed by setting its fields (p.Limits.Calls = 10) and by Gated and Revocable.
 //
 // The text a guest reads when a power refuses names nothing of the host and does not tell a file that is not there

@@ -57,6 +57,8 @@ var readCodes = []struct {
 	{fs.ErrIsDirectory, "is_a_directory"},
 	{fs.ErrNotRegular, "not_a_regular_file"},
 	{fs.ErrTooLarge, "too_large"},
+	{fs.ErrNotDirectory, "not_a_directory"},
+	{fs.ErrTooMany, "too_many"},
 }
 
 // readRefusal turns an error of fs into a refusal the guest reads. Trouble of the disk is no refusal, but a failure

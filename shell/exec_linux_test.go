@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -125,4 +126,12 @@ func TestLongNames(t *testing.T) {
 		e := code(t, cmd.Run(), shell.CodeInvalidConfig)
 		require.ErrorIs(t, e, syscall.ENAMETOOLONG, "a directory of %d bytes", n)
 	}
+}
+
+// TestIgnoredSignalsStayOutside: what the host ignores, or was started ignoring as by nohup, the command does not.
+func TestIgnoredSignalsStayOutside(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGUSR1)
+	defer signal.Reset(syscall.SIGHUP, syscall.SIGUSR1)
+	box := open(t, policy.Policy{}, shell.Options{})
+	require.Equal(t, "SigIgn:\t0000000000000000\n", output(t, script(t, box, "grep SigIgn /proc/self/status")))
 }

@@ -110,6 +110,7 @@ func (c *gitConfig) read(file string) {
 			continue
 		}
 		value, _, _ = strings.Cut(value, " #")
+		value, _, _ = strings.Cut(value, " ;")
 		value = strings.TrimSpace(value)
 		include := strings.HasPrefix(section, "include")
 		words := strings.Fields(strings.TrimPrefix(value, "!"))

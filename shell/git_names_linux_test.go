@@ -34,7 +34,7 @@ func TestWhatAGitConfigurationLeadsTo(t *testing.T) {
 	put(t, at("w/.git/config.worktree"), "[core] editor = ./worktree.sh\n")
 	put(t, at("w/.git/config"), `[user]
 	name = fsmon.sh
-[CORE] hooksPath = .h"1"
+[CORE] hooksPath = "./.h1"/../".h1" ; why
 	fsmonitor = ./fsmon.sh --flag # why
 	editor = bare
 	worktree = ..

@@ -17,18 +17,37 @@ type grantable struct {
 	name string
 	// scope is what has to follow the name, as the usage shows it; empty: nothing may follow.
 	scope string
-	// make makes the power. What it opens is held.
-	make func(h *holdings, scope string) (compartment.Power, error)
+	// make makes what is handed in. What it opens is held.
+	make func(h *holdings, scope string) ([]compartment.Power, error)
 }
 
 // grantables are the powers of --grant. The console is always there.
 func grantables() []grantable {
 	return []grantable{
-		{"readFile", "DIR", func(h *holdings, dir string) (compartment.Power, error) {
-			d, err := h.dir(dir)
-			return hostfuncs.ReadFile(d), err
-		}},
+		{"readFile", "DIR", below(hostfuncs.ReadFile)},
+		{"listDirectory", "DIR", below(hostfuncs.ListDirectory)},
+		{"clock", "", plain(func() []compartment.Power { return []compartment.Power{hostfuncs.Clock(0)} })},
+		{"random", "", plain(func() []compartment.Power { return hostfuncs.Random(nil) })},
+		{"timers", "", plain(func() []compartment.Power { return []compartment.Power{hostfuncs.Timers(0)} })},
+		{"scratch", "", plain(func() []compartment.Power { return hostfuncs.Scratch(0) })},
 	}
+}
+
+// below makes a power whose scope is a directory.
+func below(power func(*fs.Dir) compartment.Power) func(*holdings, string) ([]compartment.Power, error) {
+	return func(h *holdings, path string) ([]compartment.Power, error) {
+		dir, err := fs.OpenDir(path)
+		if err != nil {
+			return nil, err
+		}
+		h.closers = append(h.closers, dir)
+		return []compartment.Power{power(dir)}, nil
+	}
+}
+
+// plain makes powers that need no scope.
+func plain(powers func() []compartment.Power) func(*holdings, string) ([]compartment.Power, error) {
+	return func(*holdings, string) ([]compartment.Power, error) { return powers(), nil }
 }
 
 // holdings are what an evaluation holds open: its engine and the directories of its powers.
@@ -50,11 +69,11 @@ func (h *holdings) grant(flags []string) ([]compartment.Power, error) {
 		if err != nil {
 			return nil, err
 		}
-		power, err := g.make(h, scope)
+		made, err := g.make(h, scope)
 		if err != nil {
 			return nil, fmt.Errorf("--grant %s: %w", flag, err)
 		}
-		powers = append(powers, power)
+		powers = append(powers, made...)
 	}
 	return powers, nil
 }
@@ -84,15 +103,6 @@ func (g grantable) usage() string {
 		return g.name
 	}
 	return g.name + "=" + g.scope
-}
-
-// dir opens a directory.
-func (h *holdings) dir(path string) (*fs.Dir, error) {
-	d, err := fs.OpenDir(path)
-	if err == nil {
-		h.closers = append(h.closers, d)
-	}
-	return d, err
 }
 
 // close closes what is held, the last first.

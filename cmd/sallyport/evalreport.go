@@ -22,7 +22,7 @@ func (f *evalFlags) report(p *program, o compartment.Outcome) (int, error) {
 	}
 	fmt.Fprint(p.err, consoleText(o.Console))
 	if status != 0 {
-		fmt.Fprint(p.err, outcomeText(o))
+		fmt.Fprint(p.err, p.mark()+outcomeText(o))
 		return status, nil
 	}
 	if err := p.print(o.Value.Text + "\n"); err != nil { // the boundary has escaped it
@@ -46,7 +46,7 @@ func consoleText(c compartment.Console) string {
 	return b.String()
 }
 
-// outcomeText says how an evaluation ended otherwise than with a value.
+// outcomeText says how an evaluation ended otherwise than with a value. It goes after the program's mark.
 func outcomeText(o compartment.Outcome) string {
 	var b strings.Builder
 	what := string(o.Kind)
@@ -55,7 +55,7 @@ func outcomeText(o compartment.Outcome) string {
 	} else if o.Value.Text != "" {
 		what += ": " + o.Value.Text
 	}
-	fmt.Fprintf(&b, "sallyport: %s\n", compartment.Escape(what))
+	fmt.Fprintf(&b, " %s\n", compartment.Escape(what))
 	b.WriteString(whereText(o.Where))
 	b.WriteString(effectsText(o.Effects))
 	fmt.Fprintf(&b, "  %s\n", usedText(o.Used))
@@ -75,21 +75,17 @@ func whereText(w *compartment.Where) string {
 	if w.Source != "" {
 		fmt.Fprintf(&b, "    %s\n    %s\n", w.Source, w.Caret)
 	}
-	for i, f := range w.Frames {
-		if i == 0 && f.Line == w.Line && f.Column == w.Column && len(w.Frames) == 1 {
-			break // the place itself, and nothing called it
+	if len(w.Frames) == 1 && w.Frames[0].Function == "" {
+		return b.String() // the place itself, and nothing called it
+	}
+	for _, f := range w.Frames {
+		name := "at" // outside of all functions, or in one without a name
+		if f.Function != "" {
+			name = "in " + compartment.Escape(f.Function) + ","
 		}
-		fmt.Fprintf(&b, "    in %s, line %d, column %d\n", compartment.Escape(orTop(f.Function)), f.Line, f.Column)
+		fmt.Fprintf(&b, "    %s line %d, column %d\n", name, f.Line, f.Column)
 	}
 	return b.String()
-}
-
-// orTop names the code outside of all functions.
-func orTop(function string) string {
-	if function == "" {
-		return "the script"
-	}
-	return function
 }
 
 // effectsShown is how many calls are listed; --json has all of them.

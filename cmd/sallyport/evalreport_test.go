@@ -35,3 +35,13 @@ func TestConsoleText(t *testing.T) {
 	c := compartment.Console{Entries: []compartment.Entry{{Text: "a"}, {Text: "b"}}, DroppedEntries: 3}
 	require.Equal(t, "a\nb\n  and 3 more lines, which were not kept\n", consoleText(c))
 }
+
+// TestWhereText: the mark is below the place, and the calls are listed when there were any.
+func TestWhereText(t *testing.T) {
+	require.Empty(t, whereText(nil))
+	place := []compartment.Frame{{Line: 1, Column: 7}}
+	require.Equal(t, "  line 1, column 7\n    throw x()\n          ^\n", whereText(compartment.At("throw x()", 1, 7, place)))
+	called := []compartment.Frame{{Function: "f\x1b", Line: 1, Column: 7}, {Line: 2, Column: 1}}
+	require.Equal(t, "  line 1, column 7\n    throw x()\n          ^\n    in f\\x1b, line 1, column 7\n    at line 2, column 1\n",
+		whereText(compartment.At("throw x()", 1, 7, called)))
+}

@@ -37,16 +37,16 @@ func guestStatus(p *program) error {
 	if errors.Is(err, guest.ErrAbsent) {
 		return &trouble{text: err.Error(), hint: guestHint()}
 	}
-	path, pathErr := guest.Path("")
-	if err != nil {
-		return &trouble{text: "the guest cannot be used: " + path, err: err, hint: guestHint()}
-	}
 	from := "built into this program"
-	if place == guest.Cached {
+	if place != guest.Embedded {
+		path, pathErr := guest.Path("")
 		if pathErr != nil {
-			return pathErr
+			return errors.Join(err, pathErr)
 		}
 		from = path
+	}
+	if err != nil {
+		return &trouble{text: "the guest cannot be used: " + from, err: err, hint: guestHint()}
 	}
 	return p.print(fmt.Sprintf("guest   %s %s\nsha256  %s\nfrom    %s\nsize    %d bytes\n", guest.Package, guest.Version,
 		guest.Sum(module), from, len(module)))

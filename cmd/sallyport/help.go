@@ -108,7 +108,12 @@ The value goes to standard output, everything else to standard error.
   --timeout 5s          stop the evaluation after this long
   --memory 64MiB        bound the guest's memory; goja refuses this
   --grant NAME[=SCOPE]  hand in a power, repeatable:
-                          readFile=DIR       read files below DIR, by path
+                          readFile=DIR       readFile(path), below DIR
+                          listDirectory=DIR  listDirectory(path), below DIR
+                          clock              clock(), in ms, rounded
+                          random             random(), randomBytes(count)
+                          timers             sleep(ms)
+                          scratch            scratch.get, set, delete, keys
   --session             not yet: nothing runs
   --json                print the outcome as one object
 

@@ -53,14 +53,18 @@ func (p *program) fail(err error) int {
 
 // say prints an error as one line and each of its hints as one more.
 func (p *program) say(err error) {
-	mark, plain := "", ""
-	if terminal.Colour(p.err) {
-		mark, plain = "\x1b[1;31m", "\x1b[0m"
-	}
-	fmt.Fprintf(p.err, "%ssallyport:%s %s\n", mark, plain, compartment.Escape(err.Error()))
+	fmt.Fprintf(p.err, "%s %s\n", p.mark(), compartment.Escape(err.Error()))
 	for _, hint := range hints(err) {
 		fmt.Fprintf(p.err, "hint: %s\n", compartment.Escape(hint))
 	}
+}
+
+// mark begins each of our messages: it tells them from what a command or script prints.
+func (p *program) mark() string {
+	if terminal.Colour(p.err) {
+		return "\x1b[1;31msallyport:\x1b[0m"
+	}
+	return "sallyport:"
 }
 
 // statusOf is the exit status that says what kind of error it was.

@@ -43,7 +43,7 @@ var rooms = []room{
 	{
 		Dir:   "compartment",
 		Why:   "the code boundary, without an engine; imports no other room, so that the two boundaries stay apart",
-		Tests: []string{"compartment/goja"},
+		Tests: []string{"compartment/goja", "compartment/wasm", "compartment/wasm/guest"},
 	},
 	{
 		Dir:     "compartment/goja",
@@ -73,7 +73,7 @@ var rooms = []room{
 		Dir:     "hostfuncs",
 		Why:     "powers a host can hand to a compartment, one file each",
 		Imports: []string{"compartment", "fs", "gate", "policy"},
-		Tests:   []string{"compartment/goja"},
+		Tests:   []string{"compartment/goja", "compartment/wasm", "compartment/wasm/guest"},
 	},
 	{
 		Dir:     "evaljs",

@@ -127,5 +127,5 @@ let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); p.x
 'x'.repeat(1e6).replace(/x/g, 'y'.repeat(1e4)).length
 
 //// a long BigInt
-// want: refused/too_large || stopped/time || ok
+// want: refused/too_large || stopped/time || ok || exception/thrown
 BigInt('9'.repeat(1e6)) > 0n

@@ -9,6 +9,17 @@ import (
 // lastSignal is the highest signal number of Linux.
 const lastSignal = 64
 
+// defaultSignals has the new process give every signal its default action: what the host, or who started it, ignores
+// would be ignored by the command too.
+func (b *builder) defaultSignals() {
+	action := unsafe.Pointer(new([4]uint64)) // struct sigaction of the kernel; zero is SIG_DFL
+	for n := 1; n <= lastSignal; n++ {
+		if s := unix.Signal(n); s != unix.SIGKILL && s != unix.SIGSTOP {
+			b.do("take the default signals", "rt_sigaction", unix.SYS_RT_SIGACTION, n, action, 0, 8)
+		}
+	}
+}
+
 // defaultSignals gives every signal its default action. For the first process of a PID namespace the kernel drops a
 // signal with the default action that comes from inside (SIGNAL_UNKILLABLE), so nothing a command sends to PID 1 does
 // anything, SIGTERM and SIGSEGV included. With the handlers of the Go runtime in place they would end it.

@@ -84,6 +84,7 @@ func newCommandSetup(plan *Plan, name string, cmd *Command, groups []cgroupDir, 
 	}
 	b.place(order, above) // the copies close at the exec
 	b.do("start a session", "setsid", unix.SYS_SETSID)
+	b.defaultSignals()
 	b.limits(plan)
 	b.usualDescriptorLimit()
 	b.layer = ""
