@@ -193,14 +193,6 @@ func unreadable([]string) (finding, error) {
 		{"create", func() error { return writeInto(".bashrc") }},
 		{"mkdir", func() error { return os.Mkdir(".vscode", 0o755) }},
 		{"rename", func() error { return errors.Join(unix.Rename("control", ".mcp.json")) }},
-		{"chmod by descriptor", func() error {
-			fd, err := unix.Open("control2", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-			if err != nil {
-				return err
-			}
-			defer unix.Close(fd)
-			return unix.Fchmod(fd, 0o600)
-		}},
 	}, unix.EACCES, unix.EPERM)
 }
 

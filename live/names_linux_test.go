@@ -34,11 +34,7 @@ var nameAttacks = []attack{
 		name:  "unreadable",
 		why:   "a process whose memory cannot be read makes a call that cannot be judged (case 37)",
 		alone: [][]string{namesAlone},
-		before: func(f *field) {
-			f.write(f.ws+"/control", "")
-			f.write(f.ws+"/control2", "")
-		},
-		rootOnly: false,
+		before: func(f *field) { f.write(f.ws+"/control", "") },
 		after: func(f *field) string {
 			for _, n := range []string{".bashrc", ".vscode", ".mcp.json"} {
 				if _, err := os.Lstat(f.ws + "/" + n); err == nil {
