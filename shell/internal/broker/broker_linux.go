@@ -3,10 +3,10 @@ package broker
 import (
 	"errors"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -76,15 +76,9 @@ type Broker struct {
 
 	moves sync.Mutex // held while what a name is decides whether it may be moved or linked
 
-	idle, workers atomic.Int32
+	started time.Time
+	turns
 }
-
-// maxWorkers bounds the calls that are made at the same moment. Only calls that wait, for a slow file system or for the
-// other end of a FIFO, need more than a few; past the bound the next one waits for an earlier one.
-const maxWorkers = 64
-
-// firstWorkers answer from the start: one that waits, and one for what comes meanwhile.
-const firstWorkers = 2
 
 // ErrPtraceScope says that this kernel's Yama lets no process look into another, not even into its own children.
 var ErrPtraceScope = errors.New("kernel.yama.ptrace_scope forbids to read the arguments of calls")
@@ -100,7 +94,8 @@ func New(c Config, umask int) (*Broker, error) {
 	if yamaForbids() {
 		return nil, ErrPtraceScope
 	}
-	b := &Broker{Config: c, umask: umask, pid: os.Getpid()}
+	b := &Broker{Config: c, umask: umask, pid: os.Getpid(), started: time.Now()}
+	b.free.L, b.wake = &b.mu, make(chan struct{})
 	var err error
 	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 	if b.proc, err = unix.Open("/proc", flags, 0); err != nil {
@@ -130,10 +125,10 @@ func New(c Config, umask int) (*Broker, error) {
 
 // Start begins to answer, on threads of its own.
 func (b *Broker) Start() {
-	for range firstWorkers {
-		b.workers.Add(1)
-		go b.work()
-	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.startWorker()
+	go b.watch()
 }
 
 // ioctls of the listener.
@@ -171,64 +166,6 @@ type response struct {
 type handOver struct {
 	id                         uint64
 	flags, from, to, openFlags uint32
-}
-
-// worker is one thread that answers. It has a working directory and a umask of its own.
-type worker struct {
-	*Broker
-	umaskNow int
-	memory   [unix.PathMax]byte
-	link     [unix.PathMax]byte
-}
-
-// work answers until the listener is gone, which is when the jail is.
-func (b *Broker) work() {
-	runtime.LockOSThread() // for good: the thread ends with this function
-	w := &worker{Broker: b, umaskNow: -1}
-	blockSignals()
-	if err := unix.Unshare(unix.CLONE_FS); err != nil {
-		// The umask would be everybody's. Nothing answers then, and every call waits: fail by ending the jail.
-		unix.Exit(1)
-	}
-	// Larger than the structure of any kernel known: a longer one must not be written past the end.
-	var room [512]byte
-	n := (*notification)(unsafe.Pointer(&room[0]))
-	for {
-		clear(room[:])
-		b.idle.Add(1)
-		// Syscall and not RawSyscall: the runtime must know that this thread waits.
-		_, _, errno := syscall.Syscall(unix.SYS_IOCTL, uintptr(b.Listener), ioctlReceive, uintptr(unsafe.Pointer(&room[0])))
-		busy := b.idle.Add(-1) == 0
-		switch errno {
-		case 0:
-		case unix.EINTR, unix.ENOENT, unix.EAGAIN: // ENOENT: the caller died before it was read
-			continue
-		default:
-			b.workers.Add(-1)
-			return
-		}
-		if busy {
-			b.grow()
-		}
-		w.answer(n)
-	}
-}
-
-// blockSignals keeps every signal from this thread, above all the one with which the runtime preempts: a descriptor is
-// handed over and the call answered in one ioctl, and when a signal interrupts that one, the kernel (seen on 6.18) takes
-// the descriptor back and leaves the answer, 0.
-func blockSignals() {
-	all := ^uint64(0)
-	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), 0, 8, 0, 0)
-}
-
-// grow adds a thread when the last idle one has something to do.
-func (b *Broker) grow() {
-	if b.workers.Add(1) > maxWorkers {
-		b.workers.Add(-1)
-		return
-	}
-	go b.work()
 }
 
 // answer is what a call comes to: an error, a value, a descriptor to hand over, or "make it yourself".

@@ -10,7 +10,9 @@ const (
 )
 
 // handlers make the calls, by number. What a call does to deserve judging stands in the jail's table of notified calls.
-var handlers = func() (all [512]func(*task) answer) {
+var handlers [512]func(*task) answer
+
+func init() {
 	for nr, h := range map[int]func(*task) answer{
 		unix.SYS_OPENAT:  (*task).openat,
 		unix.SYS_MKDIRAT: (*task).mkdirat, unix.SYS_MKNODAT: (*task).mknodat,
@@ -27,13 +29,12 @@ var handlers = func() (all [512]func(*task) answer) {
 		sysFileSetattr: (*task).fileSetattr,
 		unix.SYS_BIND:  (*task).bind, unix.SYS_UMASK: (*task).sawUmask, unix.SYS_CONNECT: (*task).connect,
 	} {
-		all[nr] = h
+		handlers[nr] = h
 	}
-	for nr, h := range oldCalls {
-		all[nr] = h
+	for nr, h := range oldCalls() {
+		handlers[nr] = h
 	}
-	return all
-}()
+}
 
 // Handles says whether a call has a handler here.
 func Handles(nr int) bool { return nr >= 0 && nr < len(handlers) && handlers[nr] != nil }

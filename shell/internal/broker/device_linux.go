@@ -39,6 +39,7 @@ const patience = 2 * time.Millisecond
 
 // openWriter waits until somebody reads the FIFO. Somebody who waits for a writer reads it already.
 func (t *task) openWriter(o *opening, fifo int) (int, unix.Errno) {
+	t.pass(t.number) // this takes long
 	how := unix.OpenHow{Flags: uint64(o.flags&^(unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW)) | unix.O_NONBLOCK | unix.O_CLOEXEC}
 	for {
 		fd, errno := openat2(unix.AT_FDCWD, selfPath(fifo), &how)
@@ -62,6 +63,7 @@ func (t *task) openReader(o *opening, fd int) answer {
 		fd    int
 		errno unix.Errno
 	}
+	t.pass(t.number) // this takes long
 	done, gone := make(chan opened), make(chan struct{})
 	defer close(gone)
 	how := unix.OpenHow{Flags: uint64(o.flags&^(unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW)) | unix.O_CLOEXEC}
