@@ -297,16 +297,13 @@ func (j *jailProcess) release() {
 }
 
 // processLimit is the limit of a single process by which the kernel ended the first one, told by the signal and the time.
+// A signal alone tells nothing: a command can send itself SIGXFSZ.
 func (p *jailPlan) processLimit(done Completion) string {
 	cpu := time.Duration(p.wire.Limits.CPUSeconds) * time.Second
-	switch {
-	case done.Signal == "SIGXFSZ" && p.wire.Limits.FileSizeBytes > 0:
-		return "file"
-	case cpu > 0 && (done.Signal == "SIGKILL" || done.Signal == "SIGXCPU") && done.Limit == "":
-		// The kernel enforces the limit by counting ticks, and tells the time in microseconds: the two differ a little.
-		if done.UserTime+done.SystemTime >= cpu-min(cpu/4, 500*time.Millisecond) {
-			return "cpu"
-		}
+	killed := done.Signal == "SIGKILL" || done.Signal == "SIGXCPU"
+	// The kernel enforces the limit by counting ticks, and tells the time in microseconds: the two differ a little.
+	if cpu > 0 && killed && done.Limit == "" && done.UserTime+done.SystemTime >= cpu-min(cpu/4, 500*time.Millisecond) {
+		return "cpu"
 	}
 	return ""
 }
