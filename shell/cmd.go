@@ -247,11 +247,8 @@ func (c *Cmd) told(v Violation) {
 // limitViolation is the record of a limit that the command ran into.
 func limitViolation(c *Cmd, limit string, times int) Violation {
 	errno := "SIGKILL"
-	switch limit {
-	case "processes":
+	if limit == "processes" {
 		errno = "EAGAIN"
-	case "file":
-		errno = "EFBIG"
 	}
 	return Violation{
 		Time: time.Now(), ID: c.ID, PID: c.jail.pid, Program: c.Path, Operation: "limit", Target: limit,

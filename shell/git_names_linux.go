@@ -86,49 +86,66 @@ const (
 	maxGitConfigs = 100
 )
 
-// dataSections hold addresses and places that git only moves data to and from; core.worktree is the tree itself.
-var dataSections = []string{"remote", "url", "branch", "submodule", "user"}
+// dataKeys hold addresses, names, and places that git only moves data to and from; core.worktree is the tree itself.
+var dataKeys = []string{"url", "pushurl", "fetch", "push", "merge", "remote", "rebase", "name", "email", "worktree", "active", "branch", "insteadof", "pushinsteadof"}
 
-// read looks at every value with something in it that could be a path, rather than at a list of keys that git adds to:
-// hooks paths, includes, file system monitors, filters, aliases. It errs on the side of protecting too much.
+// pathKeys have a path as their value, with or without a slash in it.
+var pathKeys = []string{"hookspath", "attributesfile", "templatedir"}
+
+// read looks at every value with something in it that could be a path or a script, rather than at a list of keys that
+// git adds to: hooks paths, includes, file system monitors, filters, aliases. It does not follow git's grammar to the
+// letter but takes every reading of a value at once, and errs on the side of protecting too much.
 func (c *gitConfig) read(file string) {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
 	if c.seen[file] || len(c.seen) >= maxGitConfigs {
 		return
 	}
 	c.seen[file] = true
-	text := strings.NewReplacer("\\\r\n", "", "\\\n", "", "\\\"", "", "\\\\", "\\", `"`, "").Replace(readOwned(file, maxGitConfig))
+	text := strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(readOwned(file, maxGitConfig))
 	section := ""
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if head, ok := strings.CutPrefix(line, "["); ok {
 			head, line, _ = strings.Cut(head, "]")
-			section = strings.ToLower(strings.FieldsFunc(head+" ", func(r rune) bool { return r == ' ' || r == '.' })[0])
+			section = strings.ToLower(strings.FieldsFunc(head+" ", func(r rune) bool { return r == ' ' || r == '.' || r == '"' })[0])
 		}
 		key, value, ok := strings.Cut(line, "=")
 		key = strings.ToLower(strings.TrimSpace(key))
-		if !ok || slices.Contains(dataSections, section) || section == "core" && key == "worktree" {
+		include := strings.HasPrefix(section, "include") && key == "path"
+		if !ok || slices.Contains(dataKeys, key) {
 			continue
 		}
-		value, _, _ = strings.Cut(value, " #")
-		value, _, _ = strings.Cut(value, " ;")
-		value = strings.TrimSpace(value)
-		include := strings.HasPrefix(section, "include")
-		words := strings.Fields(strings.TrimPrefix(value, "!"))
-		words = slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(w, "/") }) // a bare word is looked up in PATH
 		if include || slices.Contains(pathKeys, key) {
-			words = append(words, value)
+			for _, reading := range readings(value) {
+				c.follow(reading, filepath.Dir(file), include, true)
+			}
 		}
-		for _, w := range words {
-			c.follow(w, filepath.Dir(file), include)
+		quoted := strings.FieldsFunc(value, func(r rune) bool { return r == '"' || r == '\'' }) // a name with a blank in it
+		for _, word := range append(strings.FieldsFunc(value, isShellPunctuation), quoted...) {
+			c.follow(strings.TrimPrefix(strings.TrimPrefix(word, "$PWD/"), "${PWD}/"), filepath.Dir(file), false, false)
 		}
 	}
 }
 
-// pathKeys have a path as their value, with or without a slash in it.
-var pathKeys = []string{"hookspath", "attributesfile", "templatedir"}
+// isShellPunctuation says whether a rune ends a word in a command.
+func isShellPunctuation(r rune) bool { return strings.ContainsRune(" \t\r\"'`;#&|()<>!=\\", r) }
 
-// follow looks for what a word names, from each directory that git may take it relative to.
-func (c *gitConfig) follow(word, dir string, include bool) {
+// readings are the paths that a value can stand for, with and without what may be a comment.
+func readings(value string) []string {
+	plain := strings.NewReplacer(`\"`, `"`, `\\`, `\`, `"`, "").Replace(value)
+	out := []string{strings.TrimSpace(plain)}
+	for i, r := range plain {
+		if r == '#' || r == ';' {
+			out = append(out, strings.TrimSpace(plain[:i]))
+		}
+	}
+	return out
+}
+
+// follow looks for what a word names, from each directory that git may take it relative to. known says that it is a path.
+func (c *gitConfig) follow(word, dir string, include, known bool) {
 	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(word, "~/") {
 		word = filepath.Join(home, word[2:])
 	}
@@ -140,6 +157,9 @@ func (c *gitConfig) follow(word, dir string, include bool) {
 		real, err := filepath.EvalSymlinks(path)
 		if word == "" || err != nil || real == c.git || below(c.work, real) {
 			continue // absent, or the tree itself and what is around it
+		}
+		if info, err := os.Stat(real); !known && !strings.Contains(word, "/") && (err != nil || !info.Mode().IsRegular()) {
+			continue // a bare word of a command is a script at most
 		}
 		c.found = append(append(c.found, real), linksOn(path)...)
 		if include {

@@ -24,7 +24,7 @@ func TestWhatAGitConfigurationLeadsTo(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	put(t, at("w/.h1/pre-commit"), "x")
-	for _, f := range []string{"w/fsmon.sh", "w/filter.sh", "w/alias.sh", "more", "w/worktree.sh", "w/split", "w/bare"} {
+	for _, f := range []string{"w/fsmon.sh", "w/filter.sh", "w/alias.sh", "more", "w/worktree.sh", "w/split", "w/bare/x", "w/bare.sh", "w/up.sh", "w/h#k/x", "w/q u.sh"} {
 		put(t, at(f), "x")
 	}
 	put(t, at("w/nested.gitconfig"), "[core]\n hookspath = .h2\n")
@@ -37,11 +37,15 @@ func TestWhatAGitConfigurationLeadsTo(t *testing.T) {
 [CORE] hooksPath = "./.h1"/../".h1" ; why
 	fsmonitor = ./fsmon.sh --flag # why
 	editor = bare
+	sshCommand = "sh bare.sh"
+	x = './q u.sh' # 
 	worktree = ..
 	pager = ./spl\
 it
 [remote "origin"]
 	url = data/repo
+	uploadpack = ./up.sh
+[init] templateDir = "h#k" ; c
 [filter "x"] clean = "sh ./filter.sh %f"
 [alias]
 	a = !./alias.sh
@@ -51,7 +55,7 @@ it
 [includeIf "gitdir:x"]
 	Path = `+at("more")+"\n")
 	var want []string
-	for _, f := range []string{"w/.h1", "w/fsmon.sh", "w/split", "w/filter.sh", "w/alias.sh", "w/team.gitconfig", "w/nested.gitconfig", "w/.h2", "more", "w/worktree.sh"} {
+	for _, f := range []string{"w/.h1", "w/fsmon.sh", "w/split", "w/filter.sh", "w/alias.sh", "w/team.gitconfig", "w/nested.gitconfig", "w/.h2", "more", "w/worktree.sh", "w/up.sh", "w/h#k", "w/q u.sh"} {
 		want = append(want, at(f))
 	}
 	got := gitConfigs(at("w/.git"))
@@ -60,7 +64,8 @@ it
 	}
 	require.NotContains(t, got, at("w/data/repo"))
 	require.NotContains(t, got, at("w"))
-	require.NotContains(t, got, at("w/bare"), "a bare word is no path")
+	require.NotContains(t, got, at("w/bare"), "a directory that a bare word happens to name")
+	require.Contains(t, got, at("w/bare.sh"), "a script that a command runs")
 	require.NotContains(t, got, dir)
 
 	// A worktree: its configuration is the main repository's, and paths in it are relative to the worktree.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -32,6 +33,7 @@ type jailProcess struct {
 	told    func(Violation) // takes each record as it comes
 
 	gone atomic.Bool // the socket is closed, or about to be
+	oom  atomic.Bool // the host killed it, because the kernel had begun to kill for memory
 
 	// Set by wait:
 	breaches map[string]int // limits that the command ran into
@@ -144,7 +146,27 @@ func (j *jailProcess) run(ctx context.Context, spec commandSpec, files []*os.Fil
 	if m.Started == nil {
 		return startError(spec, m.Failure)
 	}
+	if slices.ContainsFunc(j.plan.controllers, func(c controller) bool { return c.name == "memory" && c.version == 1 }) {
+		go j.killAllForMemory()
+	}
 	return nil
+}
+
+// killAllForMemory kills the whole tree when the kernel has killed one process of it for its memory: version 2 of the
+// cgroups does that by itself (memory.oom.group), version 1 lets the others go on.
+func (j *jailProcess) killAllForMemory() {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for range tick.C {
+		if j.gone.Load() {
+			return
+		}
+		if j.cgroup.breaches()["memory"] > 0 {
+			j.oom.Store(true)
+			j.kill()
+			return
+		}
+	}
 }
 
 func (j *jailProcess) sendCommand(spec commandSpec, files []*os.File) error {
@@ -251,6 +273,12 @@ func (j *jailProcess) wait() (Completion, error) {
 	m, err := j.receive()
 	state, waitErr := j.process.Wait()
 	defer j.release()
+	if m.Exited == nil && j.oom.Load() {
+		done := Completion{ExitCode: -1, Failed: true, Limit: "memory"}
+		done.setSignal(unix.SIGKILL)
+		j.breaches = j.cgroup.breaches()
+		return done, nil
+	}
 	if err != nil || m.Exited == nil {
 		done := Completion{ExitCode: -1, Failed: true}
 		done.setSignal(unix.SIGKILL)
@@ -311,16 +339,13 @@ func (j *jailProcess) release() {
 }
 
 // processLimit is the limit of a single process by which the kernel ended the first one, told by the signal and the time.
+// A signal alone tells nothing: a command can send itself SIGXFSZ.
 func (p *jailPlan) processLimit(done Completion) string {
 	cpu := time.Duration(p.wire.Limits.CPUSeconds) * time.Second
-	switch {
-	case done.Signal == "SIGXFSZ" && p.wire.Limits.FileSizeBytes > 0:
-		return "file"
-	case cpu > 0 && (done.Signal == "SIGKILL" || done.Signal == "SIGXCPU") && done.Limit == "":
-		// The kernel enforces the limit by counting ticks, and tells the time in microseconds: the two differ a little.
-		if done.UserTime+done.SystemTime >= cpu-min(cpu/4, 500*time.Millisecond) {
-			return "cpu"
-		}
+	killed := done.Signal == "SIGKILL" || done.Signal == "SIGXCPU"
+	// The kernel enforces the limit by counting ticks, and tells the time in microseconds: the two differ a little.
+	if cpu > 0 && killed && done.Limit == "" && done.UserTime+done.SystemTime >= cpu-min(cpu/4, 500*time.Millisecond) {
+		return "cpu"
 	}
 	return ""
 }

@@ -46,8 +46,6 @@ func (l Limits) describe(limit string) string {
 		return fmt.Sprintf("limit of %d processes", l.Processes)
 	case "cpu":
 		return fmt.Sprintf("CPU time limit of %v", l.CPUTime)
-	case "file":
-		return fmt.Sprintf("file size limit of %d bytes", l.FileSizeBytes)
 	}
 	return limit
 }
