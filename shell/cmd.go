@@ -288,18 +288,27 @@ func (c *Cmd) CombinedOutput() ([]byte, error) {
 
 // Signal sends a signal to the command's process group, as a terminal would. It does nothing when that has ended.
 func (c *Cmd) Signal(sig os.Signal) error {
-	if c.jail == nil {
+	j := c.running()
+	if j == nil {
 		return invalid("signal a command", errors.New("it is not running"))
 	}
-	return c.jail.signal(sig)
+	return j.signal(sig)
 }
 
 // Report says what is in force for this command. It is empty before Start.
 func (c *Cmd) Report() Report {
-	if c.jail == nil {
+	j := c.running()
+	if j == nil {
 		return Report{}
 	}
-	return c.jail.report
+	return j.report
+}
+
+// running is the jail of a command that was started.
+func (c *Cmd) running() *jailProcess {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.jail
 }
 
 // Violations are the records of what this command was denied, complete when Wait has returned (R293, R299): reads, writes

@@ -134,7 +134,7 @@ func isShellPunctuation(r rune) bool { return strings.ContainsRune(" \t\r\"'`;#&
 
 // readings are the paths that a value can stand for, with and without what may be a comment.
 func readings(value string) []string {
-	plain := strings.NewReplacer(`\"`, `"`, `\\`, `\`, `"`, "").Replace(value)
+	plain := strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\t`, "\t", `\n`, "\n", `\b`, "\b", `"`, "").Replace(value)
 	out := []string{strings.TrimSpace(plain)}
 	for i, r := range plain {
 		if r == '#' || r == ';' {

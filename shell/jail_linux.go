@@ -273,10 +273,10 @@ func (j *jailProcess) wait() (Completion, error) {
 	m, err := j.receive()
 	state, waitErr := j.process.Wait()
 	defer j.release()
+	j.breaches = j.cgroup.breaches()
 	if m.Exited == nil && j.oom.Load() {
 		done := Completion{ExitCode: -1, Failed: true, Limit: "memory"}
 		done.setSignal(unix.SIGKILL)
-		j.breaches = j.cgroup.breaches()
 		return done, nil
 	}
 	if err != nil || m.Exited == nil {
@@ -289,7 +289,6 @@ func (j *jailProcess) wait() (Completion, error) {
 		return done, errors.Join(err, waitErr)
 	}
 	done := completion(m.Exited)
-	j.breaches = j.cgroup.breaches()
 	if done.Limit != "" {
 		j.breaches[done.Limit] = 1
 	}
@@ -388,7 +387,7 @@ func (j *jailProcess) discard() {
 
 func (j *jailProcess) signal(sig os.Signal) error {
 	number, ok := sig.(syscall.Signal)
-	if !ok {
+	if !ok || number < 1 || number > 64 {
 		return invalid("signal a command", fmt.Errorf("unknown kind of signal %v", sig))
 	}
 	err := j.send(jail.Message{Signal: &jail.Signal{Number: int(number)}}, nil)

@@ -87,6 +87,10 @@ func (m *mountPlanner) addEntry(e policy.Entry) error {
 	if e.Real == "/" {
 		return nil // the root itself: see plan
 	}
+	if kind := kernelFileSystems[m.table.of(e.Real).fsType]; e.Allow && kind != "" && !below(e.Real, "/sys") {
+		return &Error{Code: CodeInvalidConfig, Detail: fmt.Sprintf("filesystem.%s[%d]: %s is in a file system of the kernel's own (%s), which no command may see outside of its usual place",
+			e.List, e.Index, e.Given, kind)}
+	}
 	if e.Allow && e.Axis == policy.AxisWrite && isDefaultDevice(e.Real) {
 		return nil
 	}

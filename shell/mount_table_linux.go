@@ -11,6 +11,7 @@ import (
 
 // hostMount is one line of the host's mount table.
 type hostMount struct {
+	id     uint64
 	device string // major:minor
 	root   string // the directory of the file system that is mounted
 	point  string
@@ -19,19 +20,20 @@ type hostMount struct {
 
 // mountTable is the host's mount table, with a way to notice that it has changed.
 type mountTable struct {
-	file   *os.File
+	fd     int
 	mounts []hostMount
 }
 
 // openMountTable reads the table.
 func openMountTable() (*mountTable, error) {
-	f, err := os.Open("/proc/self/mountinfo")
+	// Not os.Open: the runtime's own poller would take the change away that changed asks for.
+	fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, systemError("open", err, "read the mount table")
 	}
-	t := &mountTable{file: f}
+	t := &mountTable{fd: fd}
 	if err := t.read(); err != nil {
-		f.Close()
+		t.close()
 		return nil, err
 	}
 	return t, nil
@@ -55,7 +57,11 @@ func parseMounts(text string) []hostMount {
 		if !ok || len(before) < 5 || len(after) < 1 {
 			continue
 		}
-		out = append(out, hostMount{before[2], unescapeMount(before[3]), unescapeMount(before[4]), after[0]})
+		id, err := strconv.ParseUint(before[0], 10, 64)
+		if err != nil {
+			continue
+		}
+		out = append(out, hostMount{id, before[2], unescapeMount(before[3]), unescapeMount(before[4]), after[0]})
 	}
 	return out
 }
@@ -82,27 +88,35 @@ func unescapeMount(s string) string {
 // changed says whether the table has changed since the last call. The kernel flags that on the open file: one system
 // call, whatever the length of the table.
 func (t *mountTable) changed() bool {
-	fds := []unix.PollFd{{Fd: int32(t.file.Fd()), Events: unix.POLLPRI}}
+	fds := []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLPRI}}
 	n, err := unix.Poll(fds, 0)
 	return err != nil || n > 0 && fds[0].Revents&(unix.POLLPRI|unix.POLLERR) != 0
 }
 
-func (t *mountTable) close() { t.file.Close() }
+func (t *mountTable) close() { unix.Close(t.fd) }
 
-// of gives the mount that a path lies in: the last one with the longest mount point.
+// of gives the mount that a path is really in. The kernel says which: of several mounts on one point, or one that lies
+// hidden below another, the table alone does not tell.
 func (t *mountTable) of(path string) (found hostMount) {
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &st); err != nil {
+		return hostMount{}
+	}
 	for _, m := range t.mounts {
-		if below(path, m.point) && len(m.point) >= len(found.point) {
-			found = m
+		if m.id == st.Mnt_id {
+			return m
 		}
 	}
-	return found
+	return hostMount{}
 }
 
 // aliases are the other names under which the file or directory at path, or a part of what lies below it, is mounted:
 // bind mounts of the same tree. What is denied under one name must be denied under all of them.
 func (t *mountTable) aliases(path string) []string {
 	own := t.of(path)
+	if own.point == "" {
+		return nil
+	}
 	inside := relocate(path, own.point, own.root) // its name inside the file system
 	var out []string
 	for _, m := range t.mounts {
@@ -149,6 +163,7 @@ var kernelFileSystems = map[string]string{
 	"fusectl":     "other users' mounts",
 	"resctrl":     "processor controls",
 	"rpc_pipefs":  "kernel RPC",
+	"mqueue":      "message queues of the host",
 	"nfsd":        "kernel NFS server",
 }
 

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"sync"
 
@@ -138,17 +139,42 @@ func (s *Sandbox) take(ctx context.Context) (*jailProcess, error) {
 func (s *Sandbox) fresh(ctx context.Context, spare *jailProcess) (*jailProcess, error) {
 	plan, err := s.usePlan(ctx)
 	if err != nil {
+		if spare != nil {
+			spare.discard()
+		}
 		return nil, err
 	}
-	defer s.releasePlan(plan)
+	defer func() { s.releasePlan(plan) }()
 	if spare != nil {
 		if spare.plan == plan && plan.current() {
 			return spare, nil
 		}
 		spare.discard()
 	}
-	return plan.start(ctx)
+	for range maxRenewals {
+		j, err := plan.start(ctx)
+		if err != nil {
+			return nil, err
+		}
+		// A mount that came between the plan and the jail's copy of the tree may show what is denied under another name.
+		next, err := s.usePlan(ctx)
+		if err != nil {
+			j.discard()
+			return nil, err
+		}
+		old := plan
+		plan = next
+		s.releasePlan(old)
+		if next == old {
+			return j, nil
+		}
+		j.discard()
+	}
+	return nil, &Error{Code: CodeFailed, Detail: fmt.Sprintf("set up a jail: the host's mount table has changed %d times meanwhile", maxRenewals)}
 }
+
+// maxRenewals bounds how often a jail is made again because the host's mount table has changed meanwhile.
+const maxRenewals = 20
 
 // usePlan is the plan for the mount table that the host has now.
 func (s *Sandbox) usePlan(ctx context.Context) (*jailPlan, error) {
