@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,7 +45,13 @@ func TestReportIsTrue(t *testing.T) {
 	box := open(t, policy.Policy{}, shell.Options{})
 	mark := marker()
 	cmd := runTree(t, t.Context(), box, "exec sleep $1", mark, 1)
-	pid := processesWith(mark)[0]
+	pid := 0
+	require.Eventually(t, func() bool { // for a moment, between sh and sleep, it has no arguments to be found by
+		for _, pid = range processesWith(mark) {
+			return strings.Contains(read(t, fmt.Sprintf("/proc/%d/comm", pid)), "sleep")
+		}
+		return false
+	}, 20*time.Second, time.Millisecond)
 	status := read(t, fmt.Sprintf("/proc/%d/status", pid))
 	for layer, line := range map[string]string{
 		"seccomp": "Seccomp:\t2", "no_new_privs": "NoNewPrivs:\t1", "capabilities": "CapBnd:\t0000000000000000",
