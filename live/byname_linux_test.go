@@ -31,9 +31,9 @@ var nameAttacks = []attack{
 		args:  func(*field) []string { return []string{"4000"} },
 	},
 	{
-		name:  "unreadable",
-		why:   "a process whose memory cannot be read makes a call that cannot be judged (case 37)",
-		alone: [][]string{namesAlone},
+		name:   "unreadable",
+		why:    "a process whose memory cannot be read makes a call that cannot be judged (case 37)",
+		alone:  [][]string{namesAlone},
 		before: func(f *field) { f.write(f.ws+"/control", "") },
 		after: func(f *field) string {
 			for _, n := range []string{".bashrc", ".vscode", ".mcp.json"} {
