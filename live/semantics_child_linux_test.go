@@ -540,9 +540,9 @@ func canOpen(path string) error {
 
 func fifoSemantics(p *protocol) {
 	_ = unix.Mkfifo("pipe", 0o600)
-	fd, err := unix.Open("pipe", unix.O_WRONLY|unix.O_NONBLOCK, 0)
+	_, err := unix.Open("pipe", unix.O_WRONLY|unix.O_NONBLOCK, 0)
 	p.say("nobody reads: %s", errorName(err))
-	fd, err = unix.Open("pipe", unix.O_RDWR, 0)
+	fd, err := unix.Open("pipe", unix.O_RDWR, 0)
 	p.say("both ends: %s", errorName(err))
 	unix.Close(fd)
 	text := make(chan string)

@@ -22,6 +22,7 @@ type namesLayer struct {
 	records  *recorder
 	told     []Row // rows of the table whose refusals are recorded
 	killable bool
+	status   int // the open state of the thread that forks
 	on       bool
 	path     *byte // that the probe names
 }
@@ -29,11 +30,14 @@ type namesLayer struct {
 // prepareNames compiles the policy again, from what the host saw.
 func prepareNames(plan *Plan) (*namesLayer, error) {
 	n := &namesLayer{plan: plan, records: newRecorder(sendDenied)}
+	var err error
+	if n.status, err = unix.Open("/proc/thread-self/status", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		return nil, fail("report", "open", err, "read the state of the first process")
+	}
 	if !plan.Layers.Has(LayerNames) || plan.Names == nil {
 		return n, nil
 	}
 	n.on = true
-	var err error
 	if n.rules, err = compileRules(plan.Names); err != nil {
 		return nil, &Failure{Layer: "names", Detail: "compile the policy: " + err.Error()}
 	}

@@ -17,14 +17,16 @@ func readBack(plan *Plan, names *namesLayer) (*Ready, error) {
 		r.SeccompErrno = probeFilter()
 	}
 	r.Names = names.probe()
-	thread := unix.Gettid()
 	var err error
-	elsewhere(func() { err = r.read(plan, thread) })
+	elsewhere(func() { err = r.read(plan, names.status) })
 	return r, err
 }
 
-func (r *Ready) read(plan *Plan, thread int) error {
-	fields, err := statusFields("/proc/self/task/" + strconv.Itoa(thread) + "/status")
+// read takes the state of the thread that forks from an open file: the number of a thread means nothing in a /proc of
+// another pid namespace, which a jail for tests may see.
+func (r *Ready) read(plan *Plan, status int) error {
+	fields, err := statusFields("/proc/self/fd/" + strconv.Itoa(status))
+	unix.Close(status)
 	if err != nil {
 		return fail("report", "open", err, "read the state of the first process")
 	}
