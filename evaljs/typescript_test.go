@@ -23,6 +23,7 @@ func TestTypeScript(t *testing.T) {
 		"namespace N { export const k: number = 3 }\nN.k":                                                                                      "3",
 		"const m: Map<string, number> = new Map<string, number>([['a', 1]]);\nm.get('a')!":                                                     "1",
 		"declare const x: string;\nimport type { T } from 'types';\nlet u: unknown = 1;\nconst w = <T,>(v: T): T => v;\nw(u as number)":        "1",
+		"interface A { x: number }\ntype B = A":                                                                                                "",
 		"const later: Promise<number> = Promise.resolve(8);\nawait later":                                                                      "8",
 	}
 	for engine, e := range engines(t) {
