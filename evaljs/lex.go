@@ -43,14 +43,15 @@ type bracket struct {
 
 // lexer cuts a source.
 type lexer struct {
-	src     string
-	at      int
-	tokens  []token
-	open    []bracket
-	newLine bool
-	closed  bracket // what the last closing token closed
-	broken  bool    // a bracket without a partner, or a text without an end
-	partial bool    // the source ends inside of something
+	src      string
+	at       int
+	tokens   []token
+	open     []bracket
+	newLine  bool
+	comments [][2]int
+	closed   bracket // what the last closing token closed
+	broken   bool    // a bracket without a partner, or a text without an end
+	partial  bool    // the source ends inside of something
 }
 
 // lex cuts a source into tokens.
@@ -146,6 +147,7 @@ func (l *lexer) skipLine() {
 	if i < 0 {
 		i = len(l.src) - l.at
 	}
+	l.comments = append(l.comments, [2]int{l.at, l.at + i})
 	l.at += i
 }
 
@@ -159,6 +161,7 @@ func (l *lexer) skipComment() {
 	if strings.ContainsAny(l.src[l.at:l.at+2+i], "\n\r\u2028\u2029") {
 		l.newLine = true
 	}
+	l.comments = append(l.comments, [2]int{l.at, l.at + i + 4})
 	l.at += i + 4
 }
 

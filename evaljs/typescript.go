@@ -99,7 +99,7 @@ func transform(source string) (e erased) {
 				Exception: &compartment.Exception{Name: "SyntaxError", Message: "the types could not be erased"}}}
 		}
 	}()
-	r := api.Transform(source, api.TransformOptions{
+	r := api.Transform(proofed(source), api.TransformOptions{
 		Loader: api.LoaderTS, Target: api.ESNext, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone,
 		Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude, Sourcefile: "program",
 		TreeShaking: api.TreeShakingFalse, LogLevel: api.LogLevelSilent,
@@ -107,17 +107,55 @@ func transform(source string) (e erased) {
 	if len(r.Errors) > 0 {
 		return erased{end: complaint(source, r.Errors[0])}
 	}
-	if strings.TrimSpace(string(r.Code)) == "" { // types alone; the map has no places then
-		return erased{back: func(int, int) (int, int, bool) { return 0, 0, false }}
+	e.code, e.back = string(r.Code), func(int, int) (int, int, bool) { return 0, 0, false }
+	if m, err := sourcemap.Parse("", r.Map); err == nil { // a map without any place is an error: there is nothing but types, or a text
+		e.back = func(line, column int) (int, int, bool) {
+			_, _, l, c, ok := m.Source(line, column-1)
+			return l, c + 1, ok
+		}
 	}
-	m, err := sourcemap.Parse("", r.Map)
-	if err != nil {
-		return erased{end: &compartment.Ending{Kind: compartment.KindEnginePanic, Err: fmt.Errorf("read the source map: %w", err)}}
+	return e
+}
+
+// proofed is the source with what esbuild would do too much of. It would follow a source map that a comment holds, so that places are no longer
+// those of the source; and it drops a last statement that is a constant, which is a result here. Both are changed behind all that can have a place,
+// or keep their length.
+func proofed(source string) string {
+	l := lex(source)
+	var edits []edit
+	for _, c := range l.comments {
+		const mark = "sourceMappingURL"
+		if i := strings.Index(source[c[0]:c[1]], mark); i >= 0 {
+			edits = append(edits, edit{c[0] + i, c[1], strings.ReplaceAll(source[c[0]+i:c[1]], mark, "sourceMappingurl")})
+		}
 	}
-	return erased{code: string(r.Code), back: func(line, column int) (int, int, bool) {
-		_, _, l, c, ok := m.Source(line, column-1)
-		return l, c + 1, ok
-	}}
+	if from, to, ok := l.lastConstant(); ok {
+		edits = append(edits, edit{from, from, "["}, edit{to, to, "][0]"})
+	}
+	if len(edits) == 0 {
+		return source
+	}
+	return rewrite(source, edits).text
+}
+
+// lastConstant finds a last statement that is a constant with signs before it.
+func (l *lexer) lastConstant() (from, to int, ok bool) {
+	i := l.last()
+	for l.is(i, ";") {
+		i--
+	}
+	if i < 0 || l.tokens[i].depth != 0 || l.kindOf(i) != kindNumber && !in("undefined null true false NaN Infinity", l.text(i)) {
+		return 0, 0, false
+	}
+	end := l.tokens[i].to
+	for i > 0 && in("- + ! ~ void", l.text(i-1)) {
+		i--
+	}
+	// A sign after a line end may go on with the statement before.
+	if i > 0 && !l.is(i-1, ";") && (!l.tokens[i].newLine || !l.ends(i-1) || in("- +", l.text(i))) {
+		return 0, 0, false
+	}
+	return l.tokens[i].from, end, true
 }
 
 // complaint is the end of a source that is no TypeScript.
