@@ -2,6 +2,7 @@ package compartment
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -34,10 +35,11 @@ func NewHost(c Config) (*Host, error) {
 			seen[root(p.Name)+"."] = true
 		}
 	}
-	if err := checkModules(c.Modules); err != nil {
+	modules := maps.Clone(c.Modules) // what the caller changes later was not looked at
+	if err := checkModules(modules); err != nil {
 		return nil, err
 	}
-	return &Host{limits: l, powers: powers, modules: c.Modules}, nil
+	return &Host{limits: l, powers: powers, modules: modules}, nil
 }
 
 // root is the part of a power's name before the point.

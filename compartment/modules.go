@@ -21,7 +21,7 @@ func checkModules(modules map[string]string) error {
 			return &Error{Code: CodeConfig, Field: "modules", Value: Shown(fmt.Sprintf("%q", name), 80), Bound: bound}
 		}
 		switch source := modules[name]; {
-		case name == "" || len(name) > maxSpecifier || !utf8.ValidString(name) || strings.ContainsFunc(name, unseen):
+		case name == "" || len(name) > maxSpecifier || !utf8.ValidString(name) || strings.ContainsFunc(name, unseen) || strings.ContainsRune(name, utf8.RuneError):
 			return bad(fmt.Sprintf("a specifier of 1 to %d bytes of text that can be seen", maxSpecifier))
 		case name == "program" || name == "boundary":
 			return bad("another specifier: places in the source are told apart by this name")

@@ -17,8 +17,6 @@ type top struct {
 	relax []edit
 	// imports are the edits that turn import statements into calls of import().
 	imports []edit
-	// partial: the source ends inside of a bracket, a template or a comment.
-	partial bool
 	// mistaken: a const or a pattern has no value, which only var would let pass.
 	mistaken bool
 }
@@ -26,13 +24,13 @@ type top struct {
 // readTop finds what stands at the top level. keep says that imported names have to last.
 func readTop(source string, keep bool) top {
 	l := lex(source)
-	t := top{partial: l.partial}
-	if l.broken {
+	t := top{}
+	if l.broken || l.partial() {
 		return t // the engine says what is wrong with it
 	}
 	for i := 0; i < len(l.tokens); i++ {
 		tok := l.tokens[i]
-		if tok.depth != 0 || tok.kind != kindWord || l.is(i-1, ".") || l.is(i-1, "?.") {
+		if tok.depth != 0 || tok.kind != kindWord || l.member(i) {
 			continue
 		}
 		switch l.text(i) {
@@ -51,7 +49,7 @@ func readTop(source string, keep bool) top {
 
 // begins tells whether a statement can begin with token i: nothing before it waits for a value.
 func (l *lexer) begins(i int) bool {
-	if i == 0 || l.is(i-1, ";") || l.is(i-1, ":") {
+	if i == 0 || l.is(i-1, ";") {
 		return true
 	}
 	return l.ends(i-1) && (l.tokens[i].newLine || l.is(i-1, "}") || l.is(i-1, ")"))
@@ -72,7 +70,7 @@ func (t *top) variables(l *lexer, i int) int {
 			return i // no program
 		}
 		for _, n := range names {
-			t.declared = append(t.declared, declaration{l.text(n), lexical, l.start(n)})
+			t.declared = append(t.declared, declaration{l.name(n), lexical, l.start(n)})
 		}
 		i = end
 		if l.is(i+1, "=") {
@@ -80,7 +78,11 @@ func (t *top) variables(l *lexer, i int) int {
 		} else if word == "const" || l.kindOf(i) == kindClose {
 			t.mistaken = true
 		} else if lexical { // var would leave the value of an earlier one
-			t.relax = append(t.relax, edit{l.end(i), l.end(i), "=void 0"})
+			value := "=void 0"
+			if next := i + 1; next < len(l.tokens) && l.tokens[next].newLine && !l.is(next, ",") {
+				value += ";" // what comes would go on with the value
+			}
+			t.relax = append(t.relax, edit{l.end(i), l.end(i), value})
 		}
 		if !l.is(i+1, ",") {
 			return i
@@ -187,19 +189,46 @@ func (t *top) class(l *lexer, i int) {
 	if !l.begins(i) || l.kindOf(i+1) != kindWord || l.is(i+1, "extends") {
 		return
 	}
-	name := l.text(i + 1)
-	for j := i + 2; j < len(l.tokens); j++ {
-		if l.pair(j) < j {
-			continue
-		}
-		if l.is(j, "{") {
-			t.declared = append(t.declared, declaration{name, true, l.start(i + 1)})
-			end := l.end(l.pair(j))
-			t.relax = append(t.relax, edit{l.start(i), l.start(i), "var " + name + "="}, edit{end, end, ";"})
-			return
-		}
-		j = l.pair(j)
+	body, ok := l.classBody(i + 2)
+	if !ok {
+		return
 	}
+	name, end := l.text(i+1), l.end(l.pair(body))
+	t.declared = append(t.declared, declaration{l.name(i + 1), true, l.start(i + 1)})
+	t.relax = append(t.relax, edit{l.start(i), l.start(i), "var " + name + "="}, edit{end, end, ";"})
+}
+
+// maxHeritage bounds what is read between extends and the body of a class, in tokens.
+const maxHeritage = 200
+
+// classBody finds the opening bracket of a class's body, from the token behind its name. What a class extends can be an object, or a class, with brackets of
+// their own.
+func (l *lexer) classBody(i int) (int, bool) {
+	bodies, operand := 1, false
+	for n := 0; i < len(l.tokens) && n < maxHeritage; n++ {
+		switch {
+		case l.is(i, "extends"):
+			operand = true
+		case l.is(i, "class") && operand:
+			bodies, operand = bodies+1, false
+		case l.is(i, "{"):
+			if !operand {
+				bodies--
+			}
+			if operand = false; bodies == 0 {
+				return i, l.pair(i) > i
+			}
+		case l.is(i, ";"), n == 0:
+			return 0, false // no extends, and no body
+		default:
+			operand = false
+		}
+		if j := l.pair(i); j > i {
+			i = j
+		}
+		i++
+	}
+	return 0, false
 }
 
 // function reads a function statement. It needs no edit: a script may declare a function again.
@@ -213,7 +242,7 @@ func (t *top) function(l *lexer, i int) {
 		name++
 	}
 	if l.begins(first) && l.kindOf(name) == kindWord {
-		t.declared = append(t.declared, declaration{name: l.text(name), at: l.start(name)})
+		t.declared = append(t.declared, declaration{name: l.name(name), at: l.start(name)})
 	}
 }
 

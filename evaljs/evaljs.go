@@ -21,18 +21,22 @@
 // With Options.Persist the evaluations of a session share one compartment: what a program declares at its top level is
 // there for the next one, as in the console of a browser. There, let, const and class at the top level are read as var.
 // So a name can be declared again and takes the new value; an initialiser that throws leaves the name free to be
-// declared again; and a const can be assigned to. Inside of functions and blocks nothing is different. A name of a power cannot be
-// declared. An evaluation that is stopped takes the session with it: an engine that can go back (wasm) goes back to
+// declared again; a const can be assigned to; and a var, or a function in a block, may have the name of one of them. Inside of
+// functions nothing is different. A name of a power cannot be declared. An evaluation that is stopped takes the session with it: an engine that can go back (wasm) goes back to
 // before it; with another one the next evaluation starts clean. Outcome.Session says which, and what is gone.
 //
 // # TypeScript and modules
 //
 // A source that is no JavaScript and is TypeScript has its types erased (by esbuild, in this process) and is run; they
-// are not checked. Places in outcomes are those of the author's text. What could keep the eraser busy for long is
-// refused before it is read (refused/source_depth).
+// are not checked. Places in outcomes are those of the author's text; what a program reads in the stack of an error is
+// about the text that ran. esbuild works on the stack and the heap of the host, outside of every limit of the guest, and
+// cannot be interrupted: so sources that could use it up are refused before (refused/source_depth), and it reads
+// one at a time in a process. Who wants none of it gives sessions the language JavaScript. What is different in TypeScript: a
+// constant that is the last value inside of an if or a loop is undefined; top-level this is undefined where something is
+// awaited; an import whose names are not used is erased, but in a session that lasts and has modules.
 //
 // An import statement, like import(), finds the modules of Options.Modules and no others. It is read as a call of
-// import(), so it stands at the top level and its names are copies.
+// import() where it stands, not before everything else, and its names are copies.
 //
 // # Outcomes and errors
 //
@@ -94,9 +98,8 @@ type Session struct {
 	host     *compartment.Host // of the outcomes of sources that reach no engine
 	language Language
 	persist  bool
-	eraser   eraser
 
-	turn  sync.Mutex              // held by an evaluation of a session that lasts
+	turn  chan struct{}           // held by an evaluation of a session that lasts
 	last  compartment.Compartment // what such a session keeps
 	names map[string]bool         // that it has declared
 
@@ -115,7 +118,7 @@ func New(o Options) (*Session, error) {
 	if o.Language > TypeScript {
 		return nil, &compartment.Error{Code: compartment.CodeConfig, Field: "language", Value: fmt.Sprint(o.Language), Bound: "Auto, JavaScript or TypeScript"}
 	}
-	s := &Session{engine: o.Engine, eraser: eraser{make(chan struct{}, 1)}, language: o.Language, persist: o.Persist, open: map[compartment.Compartment]bool{}, names: map[string]bool{},
+	s := &Session{engine: o.Engine, turn: make(chan struct{}, 1), language: o.Language, persist: o.Persist, open: map[compartment.Compartment]bool{}, names: map[string]bool{},
 		config: compartment.Config{Powers: withConsole(o.Powers), Limits: o.Limits, Modules: maps.Clone(o.Modules)}}
 	c, err := s.engine.Open(context.Background(), s.config)
 	if err != nil {
@@ -142,16 +145,21 @@ func withConsole(powers []compartment.Power) []compartment.Power {
 	return all
 }
 
-// Evaluate runs the source. The end of ctx stops it. See the package comment for what comes back.
+// Evaluate runs the source, in the language of the session. The end of ctx stops it. See the package comment for what comes back.
 func (s *Session) Evaluate(ctx context.Context, source string) (compartment.Outcome, error) {
+	return s.EvaluateAs(ctx, s.language, source)
+}
+
+// EvaluateAs is Evaluate with the language of this source.
+func (s *Session) EvaluateAs(ctx context.Context, language Language, source string) (compartment.Outcome, error) {
 	if s.persist {
-		return s.evaluateLasting(ctx, source)
+		return s.evaluateLasting(ctx, source, language)
 	}
 	c, err := s.begin(ctx)
 	if err != nil {
 		return compartment.Outcome{}, err
 	}
-	o, _, err := s.evaluateIn(ctx, c, source)
+	o, _, err := s.evaluateIn(ctx, c, source, language)
 	s.end(c)
 	if closeErr := c.Close(); err == nil {
 		err = closeErr
@@ -169,10 +177,22 @@ func (s *Session) begin(ctx context.Context) (compartment.Compartment, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errors.Join(&compartment.Error{Code: compartment.CodeClosed, Reason: "the session was closed"}, c.Close())
+		return nil, errors.Join(errClosed, c.Close())
 	}
 	s.open[c] = true
 	return c, nil
+}
+
+var errClosed = &compartment.Error{Code: compartment.CodeClosed, Reason: "the session was closed"}
+
+// alive tells whether the session was closed.
+func (s *Session) alive() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	return nil
 }
 
 func (s *Session) end(c compartment.Compartment) {

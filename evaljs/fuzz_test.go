@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"sallyport/compartment"
 )
 
 // seeds are sources of every kind.
@@ -39,7 +41,9 @@ func FuzzReadTop(f *testing.F) {
 		for _, d := range top.declared {
 			require.True(t, d.at >= 0 && d.at < len(source))
 		}
-		_ = Incomplete(source)
+		var c Completeness
+		whole := c.Add(source)
+		require.Equal(t, !lex(source).partial(), whole)
 	})
 }
 
@@ -48,12 +52,14 @@ func FuzzErase(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)
 	}
+	host, err := compartment.NewHost(compartment.Config{})
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, source string) {
-		if len(source) > 64<<10 || tooMuch(source) != "" {
+		if len(source) > 64<<10 || tooMuch(lex(source)) != "" {
 			return
 		}
 		done := make(chan erased, 1)
-		go func() { done <- transform(source, false) }()
+		go func() { done <- (&Session{host: host}).eraseTypes(lex(source)) }()
 		select {
 		case e := <-done:
 			if e.end != nil {

@@ -2,7 +2,8 @@ package evaljs
 
 import "strings"
 
-// importStatement reads an import statement and returns its last token. A script has none; what it does, import() does too.
+// importStatement reads an import statement and returns its last token. A script has none; what it does, import() does too, but where it stands and not before
+// everything else.
 func (t *top) importStatement(l *lexer, i int, keep bool) int {
 	if !l.begins(i) || l.is(i+1, "(") || l.is(i+1, ".") {
 		return i
@@ -21,8 +22,10 @@ func (t *top) importStatement(l *lexer, i int, keep bool) int {
 	}
 	specifier := l.text(c.at)
 	text := "await import(" + specifier + ")"
-	if len(c.parts) > 0 {
-		text = word + strings.ReplaceAll(strings.Join(c.parts, ","), "\x00", text)
+	if len(c.parts) == 0 {
+		text = "void " + text
+	} else {
+		text = word + strings.NewReplacer("\x00", text, "\x01", specifier).Replace(strings.Join(c.parts, ","))
 	}
 	if !l.is(end+1, ";") {
 		text += ";"
@@ -34,7 +37,7 @@ func (t *top) importStatement(l *lexer, i int, keep bool) int {
 	return end
 }
 
-// clause reads what stands between import and the specifier. In its parts, a zero byte stands for the call of import().
+// clause reads what stands between import and the specifier. In its parts, a zero byte stands for the call of import(), and a one for the specifier.
 type clause struct {
 	l     *lexer
 	at    int // at the end, the specifier
@@ -68,7 +71,7 @@ func (c *clause) read() bool {
 		c.names = append(c.names, name)
 		c.parts = append(c.parts, name+"=\x00")
 		if first != "" {
-			c.parts = append(c.parts, "{default:"+first+"}="+name)
+			c.parts = append(c.parts, "{"+field("default", first)+"}="+name)
 		}
 		c.at += 3
 	case l.is(c.at, "{"):
@@ -77,17 +80,26 @@ func (c *clause) read() bool {
 			return false
 		}
 		if first != "" {
-			fields = append([]string{"default:" + first}, fields...)
+			fields = append([]string{field("default", first)}, fields...)
 		}
 		c.parts = append(c.parts, "{"+strings.Join(fields, ",")+"}=\x00")
 	case first != "":
-		c.parts = append(c.parts, "{default:"+first+"}=\x00")
+		c.parts = append(c.parts, "{"+field("default", first)+"}=\x00")
 	}
 	if !l.is(c.at, "from") || l.kindOf(c.at+1) != kindString {
 		return false
 	}
 	c.at++
 	return true
+}
+
+// field takes an export that has to be there.
+func field(key, name string) string {
+	quoted := key
+	if key[0] != '"' && key[0] != '\'' {
+		quoted = `"` + key + `"`
+	}
+	return key + ":" + name + `=(()=>{throw SyntaxError("there is no export "+` + quoted + `+" in "+` + "\x01" + `)})()`
 }
 
 // named reads {a, b as c, "d" as e}.
@@ -107,7 +119,7 @@ func (c *clause) named() (fields []string, ok bool) {
 			return nil, false
 		}
 		c.names = append(c.names, l.text(name))
-		fields = append(fields, l.text(key)+":"+l.text(name))
+		fields = append(fields, field(l.text(key), l.text(name)))
 		if c.at = name + 1; c.at == end {
 			break
 		}

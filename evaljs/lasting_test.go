@@ -2,7 +2,9 @@ package evaljs_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,6 +89,21 @@ func TestSessionDeclarations(t *testing.T) {
 			{"let a = 1\nlet b = 2\nconst c = a\n+ b\nc", "3"}, {"let u\nlet w\nu === w", "true"}, {"const d = () => {\n  return { x: 1 }\n}\nclass K {}\nd().x", "1"},
 			{"let e =\n  [1, 2,\n   3].length\nlet f = e\n(f)", "exception/thrown"},
 		},
+		"what follows a name without a value": {
+			{"let total\n[1, 2, 3].forEach((n) => total = n)\ntotal", "3"}, {"let x\n-1", "-1"}, {"let head, tail\n;[head, ...tail] = [1, 2]\ntail", "[2]"}, {"let y\n/1/.test('1')", "true"},
+		},
+		"classes that are no statements": {
+			{"globalThis.X = true ? 1 : class B {}; X", "1"}, {"let g = 1; var h = false ? 1 : function g() { return 3 }; h()", "3"},
+			{"class A extends class { a() { return 7 } } { }\nnew A().a()", "7"}, {"class N extends { A: class {} }.A {}\nN.name", `"N"`}, {"class M extends (class {}) { m() { return 1 } }\nnew M().m()", "1"},
+		},
+		"names that look like words": {
+			{"var m = { default: 1 }\nconst a = m?.default\nconst b = 2", ""}, {"const b = 3; b", "3"}, {"const of = 1; const x = of\nconst y = 2", ""}, {"const y = 5; y", "5"},
+			{"let \\u0061bc = 1; abc", "1"}, {"let abc = 2; abc", "2"}, {"let d\\u{65}f = 3", ""}, {"let def = 4; def", "4"}, {"let \\u0063onsole = 1", "syntax/parse"},
+		},
+		"patterns and divisions": {
+			{"if (true) /[`]/.test('x')\nlet z = 1", "false"}, {"let z = 2; z", "2"}, {"let q = 8, r = q / 2 / 2, s = '/'; r", "2"}, {"{ }\n/`/.test('`')", "true"}, {"let z = 3; z", "3"},
+			{"<!-- let it's\nlet w = 1; w", "1"}, {"let w = 2; w", "2"},
+		},
 		"mistakes stay mistakes": {
 			{"let a = 1; let a = 2", "syntax/parse"}, {"let b = 1; function b() {}", "syntax/parse"}, {"const c", "syntax/parse"}, {"typeof a", `"undefined"`}, {"let = = 1", "syntax/parse"},
 			{"let console = 1", "syntax/parse"}, {"function console() {}", "syntax/parse"}, {"let undefined = 1", "syntax/parse"}, {"console.log.name", `"log"`}, {"let a = (1", "syntax/parse"}, {"let a = 3; a", "3"},
@@ -101,11 +118,14 @@ func TestSessionDeclarations(t *testing.T) {
 
 // TestSessionAwait: what an evaluation that waits declares stays too.
 func TestSessionAwait(t *testing.T) {
-	e := engines(t)["wasm"]
-	dialogue{
-		{"const a = await Promise.resolve(1), { b } = await Promise.resolve({ b: 2 }); function f() { return a + b }", ""}, {"f()", "3"},
-		{"const a = await 5; class C { m() { return a } }", ""}, {"new C().m() + f()", "12"},
-	}.run(t, lasting(t, evaljs.Options{Engine: e}))
+	for engine, e := range engines(t) {
+		t.Run(engine, func(t *testing.T) {
+			dialogue{
+				{"const a = await Promise.resolve(1), { b } = await Promise.resolve({ b: 2 }); function f() { return a + b }", ""}, {"f()", "3"},
+				{"const a = await 5; class C { m() { return a } }", ""}, {"new C().m() + f()", "12"},
+			}.run(t, lasting(t, evaljs.Options{Engine: e}))
+		})
+	}
 }
 
 // TestSessionStopped: a stop takes the session back to before it, or takes all of it, and says so.
@@ -156,6 +176,62 @@ func TestSessionsApart(t *testing.T) {
 	}
 }
 
+// TestSessionTurn: evaluations of one session follow each other, and one that waits for its turn hears its context.
+func TestSessionTurn(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	t.Cleanup(func() { once.Do(func() { close(leave) }) })
+	hold := compartment.Power{Name: "hold", OnCancel: compartment.CancelDiscards, Do: func(context.Context, *compartment.Call) (compartment.Value, error) {
+		close(entered)
+		<-leave
+		return compartment.Value{}, nil
+	}}
+	s := lasting(t, evaljs.Options{Engine: engines(t)["wasm"], Powers: []compartment.Power{hold}})
+	first := make(chan compartment.Outcome)
+	go func() {
+		o, _ := s.Evaluate(context.Background(), "let n = 1; await hold(); n = 2; n")
+		first <- o
+	}()
+	<-entered
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	o, err := s.Evaluate(ctx, "n = 3")
+	require.NoError(t, err)
+	require.Equal(t, compartment.KindCancelled, o.Kind)
+	second := make(chan compartment.Outcome)
+	go func() {
+		o, _ := s.Evaluate(context.Background(), "n += 10")
+		second <- o
+	}()
+	select {
+	case <-second:
+		t.Fatal("the second evaluation did not wait for the first")
+	case <-time.After(50 * time.Millisecond): // whether it has begun or not, it may not end before the first
+	}
+	once.Do(func() { close(leave) })
+	require.Equal(t, "2", string((<-first).Data))
+	require.Equal(t, "12", string((<-second).Data))
+}
+
+// TestSessionNames: names are the guest's, so what is said of them is bounded and can be shown.
+func TestSessionNames(t *testing.T) {
+	s := lasting(t, evaljs.Options{Engine: engines(t)["goja"], Limits: compartment.Limits{Time: 100 * time.Millisecond}})
+	evaluate(t, s, "let "+strings.Repeat("a", 200_000)+" = 1")
+	for i := range 12 {
+		var b strings.Builder
+		for j := range 100 {
+			fmt.Fprintf(&b, "var v%d_%d;", i, j)
+		}
+		evaluate(t, s, b.String())
+	}
+	o := evaluate(t, s, "for (;;) {}")
+	require.Equal(t, compartment.SessionLost, o.Session.State)
+	require.LessOrEqual(t, len(o.Session.Lost), 1000)
+	for _, n := range o.Session.Lost {
+		require.Less(t, len(n), 200)
+	}
+}
+
 // TestSessionPlaces: an error is told where the author wrote it, although the text that ran is another one.
 func TestSessionPlaces(t *testing.T) {
 	for engine, e := range engines(t) {
@@ -191,10 +267,11 @@ func TestSessionClosed(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-func TestIncomplete(t *testing.T) {
+func TestCompleteness(t *testing.T) {
 	for source, want := range map[string]bool{
 		"": false, "1 + 1": false, "f(": true, "`a ${": true, "`a": true, "/* a": true, "if (x) {": true, "'a": false, "}": false, "[1, 2": true, "// (": false, "/[(]/": false, "'('": false,
 	} {
-		require.Equal(t, want, evaljs.Incomplete(source), source)
+		var c evaljs.Completeness
+		require.Equal(t, want, !c.Add(source), source)
 	}
 }

@@ -1,6 +1,7 @@
 package evaljs
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -41,32 +42,47 @@ type bracket struct {
 	block   bool // { of statements or of a body: a pattern may follow its end
 }
 
-// lexer cuts a source.
+// lexer cuts a source. More of the source can be added when all so far was cut.
 type lexer struct {
 	src      string
 	at       int
 	tokens   []token
 	open     []bracket
-	newLine  bool
 	comments [][2]int
+	newLine  bool
 	closed   bracket // what the last closing token closed
 	broken   bool    // a bracket without a partner, or a text without an end
-	partial  bool    // the source ends inside of something
+
+	inTemplate, inComment bool // the source ends inside of one
+	// unsure: what a slash is was guessed, or there is something that readers differ about.
+	unsure bool
 }
 
 // lex cuts a source into tokens.
 func lex(source string) *lexer {
-	l := &lexer{src: source}
-	if strings.HasPrefix(source, "#!") {
+	l := &lexer{}
+	l.add(source)
+	return l
+}
+
+// add adds text to the source and cuts it.
+func (l *lexer) add(text string) {
+	l.src += text
+	if l.at == 0 && strings.HasPrefix(l.src, "#!") {
 		l.skipLine()
+	}
+	if l.inTemplate {
+		l.template()
+	}
+	if l.inComment {
+		l.skipComment(l.at)
 	}
 	for l.next() {
 	}
-	if len(l.open) > 0 {
-		l.broken, l.partial = true, true
-	}
-	return l
 }
+
+// partial tells whether the source ends inside of something.
+func (l *lexer) partial() bool { return len(l.open) > 0 || l.inTemplate || l.inComment }
 
 // start and end are where a token stands.
 func (l *lexer) start(i int) int { return int(l.tokens[i].from) }
@@ -82,6 +98,27 @@ func (l *lexer) text(i int) string {
 	}
 	t := l.tokens[i]
 	return l.src[t.from:t.to]
+}
+
+// name is the name that a token stands for: an escape in it is read.
+func (l *lexer) name(i int) string {
+	text := l.text(i)
+	for at := strings.Index(text, `\u`); at >= 0; at = strings.Index(text, `\u`) {
+		digits, after := "", at+2
+		if inner, ok := strings.CutPrefix(text[after:], "{"); ok {
+			digits, _, _ = strings.Cut(inner, "}")
+			after += len(digits) + 2
+		} else {
+			digits = text[after:min(after+4, len(text))]
+			after += len(digits)
+		}
+		r, err := strconv.ParseUint(digits, 16, 32)
+		if err != nil || after > len(text) {
+			return text // no name
+		}
+		text = text[:at] + string(rune(r)) + text[after:]
+	}
+	return text
 }
 
 // is tells whether token i is this word or sign.
@@ -104,32 +141,30 @@ func (l *lexer) next() bool {
 		return false
 	}
 	c := l.src[l.at]
-	rest := l.src[l.at:]
 	switch {
 	case c == '\n' || c == '\r':
 		l.newLine = true
 		l.at++
 	case c == ' ' || c == '\t' || c == '\v' || c == '\f':
 		l.at++
-	case strings.HasPrefix(rest, "//"):
-		l.skipLine()
-	case strings.HasPrefix(rest, "/*"):
-		l.skipComment()
+	case isNameByte(c) && (c < '0' || c > '9'):
+		l.word()
+	case c >= '0' && c <= '9' || c == '.' && l.at+1 < len(l.src) && l.src[l.at+1] >= '0' && l.src[l.at+1] <= '9':
+		l.number()
+	case c == '(' || c == '[' || c == '{':
+		l.push(c)
+	case c == ')' || c == ']' || c == '}':
+		l.pop(c)
 	case c == '"' || c == '\'':
 		l.quoted(c)
 	case c == '`':
-		l.add(kindTemplate, 1)
+		l.token(kindTemplate, 1)
 		l.template()
-	case c == '/' && l.patternNext():
-		l.pattern()
-	case c >= '0' && c <= '9' || c == '.' && len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9':
-		l.number()
-	case strings.IndexByte("([{", c) >= 0:
-		l.push(c)
-	case strings.IndexByte(")]}", c) >= 0:
-		l.pop(c)
-	case isNameByte(c):
-		l.word()
+	case c == '/':
+		l.slash()
+	case c == '<' && strings.HasPrefix(l.src[l.at:], "<!--"), c == '-' && strings.HasPrefix(l.src[l.at:], "-->") && (l.newLine || len(l.tokens) == 0):
+		l.unsure = true // a comment in a script, and none in a module
+		l.skipLine()
 	case c >= utf8.RuneSelf:
 		l.foreign()
 	default:
@@ -138,8 +173,22 @@ func (l *lexer) next() bool {
 	return true
 }
 
-// add ends a token of n bytes.
-func (l *lexer) add(k kind, n int) {
+// slash reads what begins with a slash.
+func (l *lexer) slash() {
+	switch rest := l.src[l.at:]; {
+	case strings.HasPrefix(rest, "//"):
+		l.skipLine()
+	case strings.HasPrefix(rest, "/*"):
+		l.skipComment(l.at + 2)
+	case l.patternNext():
+		l.pattern()
+	default:
+		l.sign()
+	}
+}
+
+// token ends a token of n bytes.
+func (l *lexer) token(k kind, n int) {
 	l.tokens = append(l.tokens, token{kind: k, newLine: l.newLine, depth: int32(len(l.open)), from: int32(l.at), to: int32(l.at + n), pair: -1})
 	l.at += n
 	l.newLine = false
@@ -158,18 +207,19 @@ func (l *lexer) skipLine() {
 	l.at += i
 }
 
-// skipComment goes behind a comment.
-func (l *lexer) skipComment() {
-	i := strings.Index(l.src[l.at+2:], "*/")
-	if i < 0 {
-		l.at, l.broken, l.partial = len(l.src), true, true
-		return
+// skipComment goes behind a comment whose text begins at from.
+func (l *lexer) skipComment(from int) {
+	i := strings.Index(l.src[from:], "*/")
+	l.inComment = i < 0
+	end := len(l.src)
+	if i >= 0 {
+		end = from + i + len("*/")
 	}
-	if strings.ContainsAny(l.src[l.at:l.at+2+i], "\n\r\u2028\u2029") {
+	if strings.ContainsAny(l.src[from:end], "\n\r\u2028\u2029") {
 		l.newLine = true
 	}
-	l.comments = append(l.comments, [2]int{l.at, l.at + i + 4})
-	l.at += i + 4
+	l.comments = append(l.comments, [2]int{l.at, end})
+	l.at = end
 }
 
 // quoted reads a string. It ends with its line at the latest, unless the end of the line is escaped.
@@ -183,37 +233,38 @@ func (l *lexer) quoted(quote byte) {
 			i++
 		case '\n', '\r':
 			l.broken = true
-			l.add(kindString, i-l.at)
+			l.token(kindString, i-l.at)
 			return
 		case quote:
-			l.add(kindString, i+1-l.at)
+			l.token(kindString, i+1-l.at)
 			return
 		}
 	}
 	l.broken = true
-	l.add(kindString, len(l.src)-l.at)
+	l.token(kindString, len(l.src)-l.at)
 }
 
 // template reads the text of a template up to its end, or up to the code inside of it.
 func (l *lexer) template() {
+	l.inTemplate = false
 	for i := l.at; i < len(l.src); i++ {
 		switch l.src[i] {
 		case '\\':
 			i++
 		case '`':
 			l.at = i
-			l.add(kindTemplate, 1)
+			l.token(kindTemplate, 1)
 			return
 		case '$':
 			if strings.HasPrefix(l.src[i:], "${") {
 				l.at = i
-				l.add(kindOpen, 2)
+				l.token(kindOpen, 2)
 				l.open = append(l.open, bracket{token: l.last(), kind: '`'})
 				return
 			}
 		}
 	}
-	l.at, l.broken, l.partial = len(l.src), true, true
+	l.at, l.inTemplate = len(l.src), true
 }
 
 // pattern reads a regular expression. One that has no end on its line is a division after all.
@@ -222,7 +273,7 @@ func (l *lexer) pattern() {
 	for i := l.at + 1; i < len(l.src); i++ {
 		switch c := l.src[i]; {
 		case c == '\n' || c == '\r':
-			l.add(kindPunct, 1)
+			l.token(kindPunct, 1)
 			return
 		case c == '\\':
 			i++
@@ -233,11 +284,11 @@ func (l *lexer) pattern() {
 		case c == '/' && !inClass:
 			for i++; i < len(l.src) && isNameByte(l.src[i]); i++ { // its flags
 			}
-			l.add(kindPattern, i-l.at)
+			l.token(kindPattern, i-l.at)
 			return
 		}
 	}
-	l.add(kindPunct, 1)
+	l.token(kindPunct, 1)
 }
 
 // number reads a number, with all that belongs to it.
@@ -245,12 +296,12 @@ func (l *lexer) number() {
 	i := l.at + 1
 	for ; i < len(l.src); i++ {
 		c := l.src[i]
-		exponent := (c == '+' || c == '-') && (l.src[i-1]|0x20) == 'e' && !strings.HasPrefix(strings.ToLower(l.src[l.at:i]), "0x")
+		exponent := (c == '+' || c == '-') && (l.src[i-1]|0x20) == 'e' && !strings.HasPrefix(strings.ToLower(l.src[l.at:min(l.at+2, i)]), "0x")
 		if !isNameByte(c) && c != '.' && !exponent {
 			break
 		}
 	}
-	l.add(kindNumber, i-l.at)
+	l.token(kindNumber, i-l.at)
 }
 
 // word reads a name. An escape in it makes it no word of the language, which is right.
@@ -259,12 +310,13 @@ func (l *lexer) word() {
 	for i < len(l.src) {
 		c := l.src[i]
 		switch {
-		case strings.HasPrefix(l.src[i:], "\\u{"):
-			end := strings.IndexByte(l.src[i:], '}')
-			if end < 0 {
-				end = 2
+		case c == '\\':
+			l.unsure = true
+			if i++; strings.HasPrefix(l.src[i:], "u{") {
+				if end := strings.IndexByte(l.src[i:min(len(l.src), i+12)], '}'); end > 0 {
+					i += end + 1
+				}
 			}
-			i += end + 1
 			continue
 		case isNameByte(c):
 			i++
@@ -277,7 +329,7 @@ func (l *lexer) word() {
 		}
 		break
 	}
-	l.add(kindWord, i-l.at)
+	l.token(kindWord, i-l.at)
 }
 
 // foreign reads what begins beyond ASCII: a space, a line end, or a name.
@@ -301,21 +353,23 @@ var signs = []string{">>>=", "...", "===", "!==", "**=", "<<=", ">>=", ">>>", "&
 // sign reads an operator.
 func (l *lexer) sign() {
 	n, rest := 1, l.src[l.at:]
-	for _, s := range signs {
-		if strings.HasPrefix(rest, s) {
-			n = len(s)
-			break
+	if len(rest) > 1 && strings.IndexByte("=>.&|?+-*<", rest[1]) >= 0 {
+		for _, s := range signs {
+			if strings.HasPrefix(rest, s) {
+				n = len(s)
+				break
+			}
 		}
 	}
 	if rest[:n] == "?." && len(rest) > 2 && rest[2] >= '0' && rest[2] <= '9' {
 		n = 1 // a ? and a number
 	}
-	l.add(kindPunct, n)
+	l.token(kindPunct, n)
 }
 
 // isNameByte tells whether c can be in a name. A backslash begins an escape in one, and # a private one.
 func isNameByte(c byte) bool {
-	return c == '_' || c == '$' || c == '\\' || c == '#' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c == '\\' || c == '#'
 }
 
 // isSpace tells whether r is a space of the language beyond ASCII, or a line end.

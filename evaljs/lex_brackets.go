@@ -12,7 +12,7 @@ func (l *lexer) push(c byte) {
 	case '{':
 		b.block = l.opensBlock(before)
 	}
-	l.add(kindOpen, 1)
+	l.token(kindOpen, 1)
 	b.token = l.last()
 	l.open = append(l.open, b)
 }
@@ -22,7 +22,7 @@ func (l *lexer) pop(c byte) {
 	if len(l.open) == 0 {
 		l.broken = true
 		l.closed = bracket{}
-		l.add(kindClose, 1)
+		l.token(kindClose, 1)
 		return
 	}
 	b := l.open[len(l.open)-1]
@@ -31,7 +31,7 @@ func (l *lexer) pop(c byte) {
 	if want := map[byte]byte{'(': ')', '[': ']', '{': '}', '`': '}'}[b.kind]; want != c {
 		l.broken = true
 	}
-	l.add(kindClose, 1)
+	l.token(kindClose, 1)
 	l.tokens[l.last()].pair, l.tokens[b.token].pair = int32(b.token), int32(l.last())
 	if b.kind == '`' {
 		l.template()
@@ -47,7 +47,7 @@ func (l *lexer) opensBlock(i int) bool {
 	case kindClose:
 		return true // after (), a body; after a block, another one; after an expression, nothing that parses
 	case kindWord:
-		if l.is(i-1, ".") {
+		if l.member(i) {
 			return true
 		}
 		return !l.valueAfterWord(i) || in("else do", l.text(i)) // try, finally, the name of a class
@@ -86,7 +86,7 @@ func (l *lexer) decided(i int) bool {
 	return true
 }
 
-// patternNext tells whether a slash here begins a pattern: whether a value would be next.
+// patternNext tells whether a slash here begins a pattern: whether a value would be next. Where that takes a guess, it is noted.
 func (l *lexer) patternNext() bool {
 	i := l.last()
 	if i < 0 {
@@ -94,20 +94,35 @@ func (l *lexer) patternNext() bool {
 	}
 	switch l.tokens[i].kind {
 	case kindWord:
-		return !l.is(i-1, ".") && l.valueAfterWord(i)
+		if in("await yield of async let static get set type as", l.text(i)) {
+			l.unsure = true // a word in one place and a name in another
+		}
+		return !l.member(i) && l.valueAfterWord(i)
 	case kindNumber, kindString, kindPattern, kindTemplate:
 		return false
 	case kindClose:
+		if l.closed.kind == '{' {
+			l.unsure = true
+		}
 		return l.closed.control || l.closed.block && l.closed.kind == '{'
 	case kindPunct:
+		if in("++ -- > >> >>> !", l.text(i)) {
+			l.unsure = true // behind a value or before one; a type's end
+		}
 		return !l.is(i, "++") && !l.is(i, "--")
 	}
 	return true
 }
 
+// member tells whether the word at i is the name of a member.
+func (l *lexer) member(i int) bool { return l.is(i-1, ".") || l.is(i-1, "?.") }
+
 // valueAfterWord tells whether a value follows the word at i.
 func (l *lexer) valueAfterWord(i int) bool {
-	return in("return typeof instanceof in of new delete void throw case do else await yield extends default", l.text(i))
+	if l.is(i, "of") || l.is(i, "yield") {
+		return l.tokens[i].depth > 0 // at the top level they are names
+	}
+	return in("return typeof instanceof in new delete void throw case do else await extends default", l.text(i))
 }
 
 // in tells whether a list with spaces between has the word.
@@ -119,7 +134,7 @@ func in(list, word string) bool {
 func (l *lexer) ends(i int) bool {
 	switch l.kindOf(i) {
 	case kindWord:
-		return l.is(i-1, ".") || !l.valueAfterWord(i) && !in("let const var class function async import export static", l.text(i))
+		return l.member(i) || !l.valueAfterWord(i) && !in("let const var class function async import export static", l.text(i))
 	case kindNumber, kindString, kindPattern, kindTemplate, kindClose:
 		return true
 	}

@@ -2,6 +2,7 @@ package evaljs_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,7 +63,10 @@ func TestGuestModules(t *testing.T) {
 		require.Equal(t, kind, o.Kind, "%s\n%+v", source, o.Value)
 		require.NotContains(t, o.Value.Text, "export")
 	}
-	o := evaluate(t, s, "try { await import('fs') } catch (e) { e.message }")
+	o := evaluate(t, s, "import { nope } from 'mathx'; 1")
+	require.Contains(t, o.Value.Text, "there is no export nope in mathx")
+	require.Equal(t, compartment.KindRejected, evaluate(t, s, "import nope from 'base'").Kind)
+	o = evaluate(t, s, "try { await import('fs') } catch (e) { e.message }")
 	require.Contains(t, string(o.Data), "there are base, broken, evals")
 	require.Equal(t, compartment.StatusException, evaluate(t, s, "await import('broken')").Status)
 	o = evaluate(t, s, "import { fail } from 'mathx';\n\nfail()")
@@ -85,6 +89,11 @@ func TestGuestModulesLast(t *testing.T) {
 		{"import { bump } from 'base'", ""}, {"bump()", "1"}, {"import { bump, count } from 'base'; bump()", "2"}, {"import { count } from 'base'; count", "2"},
 		{"import { two } from 'mathx';\nlet typed: number = 1", ""}, {"two + typed", "3"},
 	}.run(t, s)
+	stopped := lasting(t, evaljs.Options{Engine: engines(t)["wasm"], Modules: modules, Limits: compartment.Limits{Time: 200 * time.Millisecond}})
+	evaluate(t, stopped, "import { bump } from 'base'; bump()")
+	o := evaluate(t, stopped, "bump(); import { two } from 'mathx'; for (;;) {}")
+	require.Equal(t, compartment.SessionRolledBack, o.Session.State)
+	require.Equal(t, `[2,"undefined"]`, string(evaluate(t, stopped, "[bump(), typeof two]").Data), "what the module counted went back too")
 }
 
 // TestGuestModulesConfig: an import map that cannot be is refused when the session is made.

@@ -16,17 +16,17 @@ type program struct {
 }
 
 // evaluateIn reads the source and runs it in a compartment.
-func (s *Session) evaluateIn(ctx context.Context, c compartment.Compartment, source string) (compartment.Outcome, program, error) {
+func (s *Session) evaluateIn(ctx context.Context, c compartment.Compartment, source string, language Language) (compartment.Outcome, program, error) {
 	if len(source) > s.host.Limits().SourceBytes { // the engine refuses it; there is no need to read it
 		o, err := c.Evaluate(ctx, source)
 		return o, program{text: source}, err
 	}
-	if s.language == TypeScript {
+	if language == TypeScript {
 		return s.runErased(ctx, c, source, nil)
 	}
 	p := s.prepare(source)
 	o, err := s.run(ctx, c, p, source)
-	if err != nil || o.Kind != compartment.KindParse || s.language == JavaScript {
+	if err != nil || o.Kind != compartment.KindParse || language == JavaScript || p.end != nil {
 		return o, p, err
 	}
 	return s.runErased(ctx, c, source, &o)
@@ -35,7 +35,12 @@ func (s *Session) evaluateIn(ctx context.Context, c compartment.Compartment, sou
 // run runs a program. What the outcome says of the source is about the author's.
 func (s *Session) run(ctx context.Context, c compartment.Compartment, p program, author string) (compartment.Outcome, error) {
 	if p.end != nil {
-		return s.ended(ctx, author, *p.end), nil
+		end := *p.end
+		end.Session = compartment.SessionKept
+		if p.back != nil {
+			end.Where = mapWhere(end.Where, author, p.back)
+		}
+		return s.host.Begin(ctx, author, func() {}).Finish(end), nil
 	}
 	o, err := c.Evaluate(ctx, p.text)
 	if err == nil && p.back != nil {
@@ -94,12 +99,11 @@ func (s *Session) taken(declared []declaration) (declaration, bool) {
 	return declaration{}, false
 }
 
-// ended makes the outcome of a source that reaches no engine.
-func (s *Session) ended(ctx context.Context, source string, end compartment.Ending) compartment.Outcome {
-	end.Session = compartment.SessionKept
-	return s.host.Begin(ctx, source, func() {}).Finish(end)
-}
+// Completeness finds out, line by line, where a source is complete: where no bracket, template or comment is open. The zero value has no lines.
+type Completeness struct{ l lexer }
 
-// Incomplete tells whether a source ends inside of a bracket, a template or a comment, so that who reads it line by line
-// goes on reading.
-func Incomplete(source string) bool { return lex(source).partial }
+// Add adds the next line, with its end, and tells whether the source is complete with it.
+func (c *Completeness) Add(line string) bool {
+	c.l.add(line)
+	return !c.l.partial()
+}

@@ -12,35 +12,48 @@ import (
 	"sallyport/compartment"
 )
 
-// eraser erases types, one source at a time. esbuild cannot be interrupted: should it not come to an end, nothing else
-// is given to it.
-type eraser struct {
-	busy chan struct{}
-}
+// eraserSlot is held while esbuild runs, by one source of the whole process: it works on the host's stack and heap, and cannot be interrupted. So what it
+// can take is taken once, however many sessions there are.
+var eraserSlot = make(chan struct{}, 1)
 
 // runErased erases the types of a source and runs what is left. js is the outcome of the source as JavaScript, when it
 // was tried: of two complaints the one that is further in the text is told.
 func (s *Session) runErased(ctx context.Context, c compartment.Compartment, source string, js *compartment.Outcome) (compartment.Outcome, program, error) {
-	code, back, end := s.erase(ctx, source)
-	if end != nil {
-		if js != nil && !further(end.Where, js.Where) {
-			return *js, program{text: source}, nil
-		}
-		return s.ended(ctx, source, *end), program{text: source}, nil
+	as := program{text: source}
+	ev := s.host.Begin(ctx, source, func() {})
+	e := s.erase(ev, source)
+	if e.end == nil {
+		_ = ev.Finish(compartment.Ending{}) // it only kept the time
+		p := s.prepare(e.code)
+		p.back = compose(p.back, e.back)
+		o, err := s.run(ctx, c, p, source)
+		return o, p, err
 	}
-	p := s.prepare(code)
-	if inner := p.back; inner != nil {
-		outer := back
-		back = func(line, column int) (int, int, bool) {
-			if line, column, ok := inner(line, column); ok {
-				return outer(line, column)
-			}
-			return 0, 0, false
-		}
+	e.end.Session = compartment.SessionKept
+	o := ev.Finish(*e.end)
+	switch {
+	case js == nil || e.end.Kind.Status() == compartment.StatusStopped:
+		return o, as, nil
+	case e.end.Kind == compartment.KindSourceDepth:
+		js.Next = strings.TrimSpace(js.Next + " As TypeScript it was not read: " + o.Value.Exception.Message + ".")
+		return *js, as, nil
+	case further(o.Where, js.Where):
+		return o, as, nil
 	}
-	p.back = back
-	o, err := s.run(ctx, c, p, source)
-	return o, p, err
+	return *js, as, nil
+}
+
+// compose maps a place with inner, when there is one, and then with outer.
+func compose(inner, outer mapping) mapping {
+	if inner == nil {
+		return outer
+	}
+	return func(line, column int) (int, int, bool) {
+		if line, column, ok := inner(line, column); ok {
+			return outer(line, column)
+		}
+		return 0, 0, false
+	}
 }
 
 // further tells whether a is further in the text than b.
@@ -58,49 +71,78 @@ type erased struct {
 	end  *compartment.Ending
 }
 
-// erase makes JavaScript of TypeScript, or says why not.
-func (s *Session) erase(ctx context.Context, source string) (string, mapping, *compartment.Ending) {
-	if why := tooMuch(source); why != "" {
-		return "", nil, &compartment.Ending{Kind: compartment.KindSourceDepth, Exception: &compartment.Exception{Name: "SyntaxError", Message: why}}
+// erase makes JavaScript of TypeScript, or says why not, before the evaluation has to end.
+func (s *Session) erase(ev *compartment.Evaluation, source string) erased {
+	l := lex(source)
+	if why := tooMuch(l); why != "" {
+		return erased{end: &compartment.Ending{Kind: compartment.KindSourceDepth, Exception: &compartment.Exception{Name: "SyntaxError", Message: why}}}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.host.Limits().Time)
-	defer cancel()
+	late := func() erased {
+		kind, _ := ev.Stopped()
+		return erased{end: &compartment.Ending{Kind: kind}}
+	}
 	select {
-	case s.eraser.busy <- struct{}{}:
-	case <-ctx.Done():
-		return "", nil, s.late(ctx)
+	case eraserSlot <- struct{}{}:
+	case <-ev.Done():
+		return late()
 	}
 	done := make(chan erased, 1)
 	go func() {
-		defer func() { <-s.eraser.busy }()
-		done <- transform(source, s.persist && s.host.HasModules())
+		defer func() { <-eraserSlot }()
+		done <- s.eraseTypes(l)
 	}()
 	select {
 	case e := <-done:
-		return e.code, e.back, e.end
-	case <-ctx.Done():
-		return "", nil, s.late(ctx)
+		return e
+	case <-ev.Done():
+		return late()
 	}
 }
 
-// late is the end of a source whose types took too long to be erased.
-func (s *Session) late(ctx context.Context) *compartment.Ending {
-	if ctx.Err() == context.DeadlineExceeded {
-		return &compartment.Ending{Kind: compartment.KindTime}
+// eraseTypes erases the types of a source, with its last value kept when that can be done.
+func (s *Session) eraseTypes(l *lexer) erased {
+	keepImports := s.persist && s.host.HasModules()
+	edits := l.strangeMaps()
+	kept, ok := l.keepLast()
+	if ok {
+		r := rewrite(l.src, append(kept, edits...))
+		if e := transform(l.src, r.text, keepImports); e.end == nil {
+			e.back = compose(e.back, r.place)
+			return s.replaced(l, e)
+		}
 	}
-	return &compartment.Ending{Kind: compartment.KindCancelled}
+	r := rewrite(l.src, edits) // every edit keeps its length
+	return s.replaced(l, transform(l.src, r.text, keepImports))
 }
 
-// transform runs esbuild. Nothing of its errors but the first one's text and place is used. An import whose names the source does not use is of types, as a
-// rule, and is erased; keepImports keeps it, for a later source.
-func transform(source string, keepImports bool) (e erased) {
+// replaced lets an enum or a namespace of a session replace an earlier one of that name, to which it would be added.
+func (s *Session) replaced(l *lexer, e erased) erased {
+	if !s.persist || e.end != nil {
+		return e
+	}
+	reset := ""
+	for i := range l.tokens {
+		if l.tokens[i].depth == 0 && (l.is(i, "enum") || l.is(i, "namespace")) && l.kindOf(i+1) == kindWord && !l.member(i) && (l.is(i+2, "{") || l.is(i+2, ".")) {
+			reset += "var " + l.text(i+1) + "=void 0;"
+		}
+	}
+	if reset == "" {
+		return e
+	}
+	r := rewrite(e.code, []edit{{0, 0, reset}})
+	return erased{code: r.text, back: compose(r.place, e.back)}
+}
+
+// transform runs esbuild on a text that was made of a source without moving its lines. Nothing of its errors but the first one's text and place is used. An
+// import whose names the source does not use is of types, as a rule, and is erased; keepImports keeps it, for a later source.
+func transform(source, text string, keepImports bool) (e erased) {
 	defer func() {
 		if p := recover(); p != nil {
 			e = erased{end: &compartment.Ending{Kind: compartment.KindParse, Err: fmt.Errorf("esbuild: %v", p),
 				Exception: &compartment.Exception{Name: "SyntaxError", Message: "the types could not be erased"}}}
 		}
 	}()
-	r := api.Transform(proofed(source), api.TransformOptions{
+	r := api.Transform(text, api.TransformOptions{
 		Loader: api.LoaderTS, Target: api.ESNext, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone,
 		Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude, Sourcefile: "program",
 		TreeShaking: api.TreeShakingFalse, LogLevel: api.LogLevelSilent,
@@ -119,46 +161,61 @@ func transform(source string, keepImports bool) (e erased) {
 	return e
 }
 
-// proofed is the source with what esbuild would do too much of. It would follow a source map that a comment holds, so that places are no longer
-// those of the source; and it drops a last statement that is a constant, which is a result here. Both are changed behind all that can have a place,
-// or keep their length.
-func proofed(source string) string {
-	l := lex(source)
+// strangeMaps are the edits that keep esbuild from following a source map that a comment holds: places would no longer be those of the source. They
+// keep its length.
+func (l *lexer) strangeMaps() []edit {
+	const mark = "sourceMappingURL"
 	var edits []edit
 	for _, c := range l.comments {
-		const mark = "sourceMappingURL"
-		if i := strings.Index(source[c[0]:c[1]], mark); i >= 0 {
-			edits = append(edits, edit{c[0] + i, c[1], strings.ReplaceAll(source[c[0]+i:c[1]], mark, "sourceMappingurl")})
+		text := l.src[c[0]:c[1]]
+		for at := 0; ; at += len(mark) {
+			i := strings.Index(text[at:], mark)
+			if i < 0 {
+				break
+			}
+			at += i
+			edits = append(edits, edit{c[0] + at, c[0] + at + len(mark), "sourceMappingurl"})
 		}
 	}
-	if from, to, ok := l.lastConstant(); ok {
-		edits = append(edits, edit{from, from, "["}, edit{to, to, "][0]"})
-	}
-	if len(edits) == 0 {
-		return source
-	}
-	return rewrite(source, edits).text
+	return edits
 }
 
-// lastConstant finds a last statement that is a constant with signs before it.
-func (l *lexer) lastConstant() (from, to int, ok bool) {
-	i := l.last()
-	for l.is(i, ";") {
-		i--
+// keepLast are the edits that keep the value of a last statement that is an expression. esbuild drops one that comes to a constant.
+func (l *lexer) keepLast() ([]edit, bool) {
+	last := l.last()
+	for l.is(last, ";") {
+		last--
 	}
-	if i < 0 || l.tokens[i].depth != 0 || l.kindOf(i) != kindNumber && !in("undefined null true false NaN Infinity", l.text(i)) {
-		return 0, 0, false
+	if l.broken || l.partial() || last < 0 {
+		return nil, false
 	}
-	end := l.end(i)
-	for i > 0 && in("- + ! ~ void", l.text(i-1)) {
-		i--
+	first, sure := 0, true // where the last statement begins
+	for i := 1; i <= last; i++ {
+		if l.tokens[i].depth != 0 || l.kindOf(i) == kindClose {
+			continue
+		}
+		if l.is(i-1, ";") {
+			first, sure = i, true
+		} else if l.statementEnds(i) {
+			first, sure = i, false
+		}
 	}
-	// A sign after a line end may go on with the statement before.
-	if i > 0 && !l.is(i-1, ";") && (!l.tokens[i].newLine || !l.ends(i-1) || in("- +", l.text(i))) {
-		return 0, 0, false
+	if last-first > longConstant || l.kindOf(first) == kindWord && in(statementWords, l.text(first)) || l.is(first, "{") || l.is(first, "@") || l.is(first+1, ":") {
+		return nil, false
 	}
-	return l.start(i), end, true
+	open := "({0:("
+	if !sure {
+		open = ";" + open
+	}
+	return []edit{{l.start(first), l.start(first), open}, {l.end(last), l.end(last), ")})[0]"}}, true
 }
+
+// longConstant bounds the tokens of a last statement that is looked after: one that comes to a constant is short.
+const longConstant = 500
+
+// statementWords are the words that begin a statement that is no expression, as a rule.
+const statementWords = "let const var class function async import export if for while do switch try throw return break continue debugger with " +
+	"interface type enum namespace module declare abstract else finally catch"
 
 // complaint is the end of a source that is no TypeScript.
 func complaint(source string, m api.Message) *compartment.Ending {
@@ -169,57 +226,4 @@ func complaint(source string, m api.Message) *compartment.Ending {
 		end.Where = compartment.At(source, at.Line, column, nil)
 	}
 	return end
-}
-
-// What esbuild is trusted with. It recurses on the stack of the host, up to 4 KB for one bracket or operator and 6 KB
-// for a word, measured with each construct nested; a stack of Go that reaches a gigabyte ends the process. And some
-// constructs are read twice at every level of nesting, so that each level doubles the time. No text can hide from the
-// counting, since all of it is counted wherever it stands.
-const (
-	maxEraserStack = 96 << 20
-	maxDoubling    = 10
-)
-
-// eraserWords are words that nest by themselves.
-var eraserWords = strings.Fields("typeof void await new delete keyof else if for while do with case yield infer unique readonly extends asserts async function class throw return import")
-
-// tooMuch says what about a source the eraser is not trusted with; empty when nothing is.
-func tooMuch(source string) string {
-	stack := 0
-	for i := range len(source) {
-		switch c := source[i]; {
-		case strings.IndexByte("[({`!=:?>-+~<@", c) >= 0:
-			stack += 4096
-		case strings.IndexByte("*/%&|^.,", c) >= 0:
-			stack += 3500
-		}
-	}
-	doubling := 0
-	for _, w := range eraserWords {
-		stack += 6144 * strings.Count(source, w)
-	}
-	doubling = min(countConditional(source), strings.Count(source, "=>"))
-	doubling = max(doubling, min(strings.Count(source, "infer"), strings.Count(source, "extends")))
-	switch {
-	case stack > maxEraserStack:
-		return "the source has so many brackets and operators that its types could not be erased if they were nested"
-	case doubling > maxDoubling:
-		return fmt.Sprintf("more than %d conditions with a bracket or an inferred type: what reads types could take for ever", maxDoubling)
-	}
-	return ""
-}
-
-// countConditional counts the question marks that a round bracket follows, or may follow behind a comment.
-func countConditional(source string) int {
-	n := 0
-	for rest := source; ; {
-		i := strings.IndexByte(rest, '?')
-		if i < 0 {
-			return n
-		}
-		rest = rest[i+1:]
-		if next := strings.TrimLeft(rest, " \t\r\n"); next != "" && (next[0] == '(' || next[0] == '/') {
-			n++
-		}
-	}
 }

@@ -1,6 +1,8 @@
 package evaljs_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +79,53 @@ func TestTypeScriptPlaces(t *testing.T) {
 	}
 }
 
+// TestTypeScriptSessionPlaces: a place goes back through both readings, and a source map in a comment is not followed.
+func TestTypeScriptSessionPlaces(t *testing.T) {
+	s := lasting(t, evaljs.Options{Engine: engines(t)["wasm"]})
+	source := "interface A { x: number }\n\nclass P { x = 1 } let q\nlet typed: number = 1; missing.thing"
+	o := evaluate(t, s, source)
+	require.Equal(t, compartment.KindThrown, o.Kind)
+	require.Equal(t, []int{4, 24}, []int{o.Where.Line, o.Where.Column}, "%+v", o.Where)
+	require.Equal(t, "let typed: number = 1; missing.thing", o.Where.Source)
+
+	o = evaluate(t, s, "let b: number = 1;\n\nmissing.thing\n//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbIngiXSwibmFtZXMiOltdLCJtYXBwaW5ncyI6IkFBQUE7QUFBQTtBQUFBIn0=")
+	require.Equal(t, 3, o.Where.Line, "%+v", o.Where)
+
+	o = evaluate(t, s, "interface B {\n  x: number\n}\n\nlet console: number = 1")
+	require.Equal(t, compartment.KindParse, o.Kind)
+	require.Equal(t, []int{5, 5}, []int{o.Where.Line, o.Where.Column})
+	require.Equal(t, "let console: number = 1", o.Where.Source)
+}
+
+// TestTypeScriptSession: enums and namespaces replace those of an earlier source.
+func TestTypeScriptSession(t *testing.T) {
+	for engine, e := range engines(t) {
+		t.Run(engine, func(t *testing.T) {
+			dialogue{
+				{"enum E { A }", ""}, {"enum E { B }", ""}, {"Object.keys(E)", `["0","B"]`}, {"let E = 5", ""}, {"enum E { A = 3 }", ""}, {"E.A", "3"},
+				{"namespace N { export const a = 1 }", ""}, {"namespace N { export const b = 2 }\nObject.keys(N)", `["b"]`},
+			}.run(t, lasting(t, evaljs.Options{Engine: e}))
+		})
+	}
+}
+
+// TestTypeScriptCancelled: a source that waits for the eraser hears its context, and one that is no program is told apart from one that was stopped.
+func TestTypeScriptCancelled(t *testing.T) {
+	s, err := evaljs.New(evaljs.Options{Engine: engines(t)["wasm"]})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	free := evaljs.HoldEraser()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	o, err := s.Evaluate(ctx, "let a: number = 1")
+	free()
+	require.NoError(t, err)
+	require.Equal(t, compartment.KindCancelled, o.Kind)
+	require.Equal(t, "1", string(evaluate(t, s, "let a: number = 1; a").Data))
+	o = evaluate(t, s, "let a: number = "+strings.Repeat("[", 1000))
+	require.Equal(t, compartment.KindParse, o.Kind)
+}
+
 // TestTypeScriptBounded: no source keeps the eraser busy, or fills the stack of the host.
 func TestTypeScriptBounded(t *testing.T) {
 	s, err := evaljs.New(evaljs.Options{Engine: engines(t)["wasm"], Language: evaljs.TypeScript, Limits: compartment.Limits{Time: 5 * time.Second}})
@@ -84,14 +133,24 @@ func TestTypeScriptBounded(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	const n = 256 << 10
 	for _, unit := range []string{"[", "(", "a=>", "({a:", "!", "- ", "typeof ", "a=", "a?", "`${", "if(1)", "f(", "class x{[", "1**", "{", "let x:", "keyof ", "(a:", "await ", "new ",
-		"=>{", "for(;;)", "<T>", "import(", "[...", "x?.(", "@", "a,", "a.b", "x?(y):z=>(", "infer U extends `${", "x?/**/(y):z=>(", "a:"} {
+		"=>{", "for(;;)", "<T>", "import(", "[...", "x?.(", "@", "a,", "a.b", "x?(y):z=>(", "infer U extends `${", "x?/**/(y):z=>(", "a:", "1,", "x?1?1:(y):z=>(", "x?\f(y):z=>(", "a<", "declare ", "class A{public ", "x?[(y):z=>[", "a;", "a\n", "x?1:2;", "if(x){}/a/;x?1?1:(y):z=>("} {
 		began := time.Now()
 		o := evaluate(t, s, "let q: number = 1;"+strings.Repeat(unit, (n-100)/len(unit)))
 		require.NotEqual(t, compartment.StatusOK, o.Status, unit)
+		require.NotEqual(t, compartment.KindTime, o.Kind, unit)
 		require.Less(t, time.Since(began), 20*time.Second, unit)
 	}
-	o := evaluate(t, s, strings.Repeat("x?(y):z=>(", 40))
-	require.Equal(t, compartment.KindSourceDepth, o.Kind)
-	o = evaluate(t, s, "const rows = ["+strings.Repeat("{ a: 1, b: [2, 3], c: (4 + 5) * 6 },\n", 2000)+"];\n(rows.length as number)")
-	require.Equal(t, "2000", string(o.Data), "an ordinary long source is taken: %s %+v", o.Kind, o.Value.Exception)
+	for _, unit := range []string{"x?(y):z=>(", "x?1?1:(y):z=>(", "x?\v(y):z=>(", "x?[(y):z=>[", "if(x){}/a/;x?1?1:(y):z=>("} {
+		require.Equal(t, compartment.KindSourceDepth, evaluate(t, s, strings.Repeat(unit, 40)).Kind, unit)
+	}
+	var ordinary strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&ordinary, "const f%d = (x: number): number => x > %d ? (x + 1) * 2 : x;\n", i, i)
+	}
+	o := evaluate(t, s, ordinary.String()+"f7(9)")
+	require.Equal(t, "20", string(o.Data), "many conditions side by side: %s %+v", o.Kind, o.Value.Exception)
+	o = evaluate(t, s, strings.Repeat("// it's (a comment), [with] {marks} ? : => ... /x/ <b>\n", 4000)+"const n: number = 1; n")
+	require.Equal(t, "1", string(o.Data), "%s %+v", o.Kind, o.Value.Exception)
+	o = evaluate(t, s, "const rows = ["+strings.Repeat("{ a: 1, b: [2, 3], c: (4 + 5) * 6 },\n", 6000)+"];\n(rows.length as number)")
+	require.Equal(t, "6000", string(o.Data), "an ordinary long source is taken: %s %+v", o.Kind, o.Value.Exception)
 }

@@ -67,9 +67,6 @@ func cmdEval(p *program, args []string) (status int, err error) {
 // wrong with the flags is said first. What has to be closed afterwards is in held, also when there is an error.
 func (f *evalFlags) options(set *pflag.FlagSet, held *holdings) (o evaljs.Options, err error) {
 	o.Persist = f.session
-	if set.NArg() == 1 && isTypeScript(set.Arg(0)) {
-		o.Language = evaljs.TypeScript
-	}
 	if !slices.Contains(engineNames, f.engine) {
 		return o, usage("eval", fmt.Sprintf("--engine %q: there are %s", f.engine, strings.Join(engineNames, " and ")))
 	}
@@ -108,18 +105,24 @@ func findEngine(name string, held *holdings) (compartment.Engine, error) {
 // that says it is too long.
 const maxSource = 17 << 20
 
+// source is what is evaluated at one time.
+type source struct {
+	text     string
+	language evaljs.Language
+}
+
 // sourceReader gives one source after the other; false when there is no more.
-type sourceReader func() (source string, ok bool, err error)
+type sourceReader func() (source, bool, error)
 
 // listed reads sources from a list.
-func listed(sources ...string) sourceReader {
-	return func() (string, bool, error) {
+func listed(sources ...source) sourceReader {
+	return func() (source, bool, error) {
 		if len(sources) == 0 {
-			return "", false, nil
+			return source{}, false, nil
 		}
-		source := sources[0]
+		next := sources[0]
 		sources = sources[1:]
-		return source, true, nil
+		return next, true, nil
 	}
 }
 
@@ -134,31 +137,47 @@ func (f *evalFlags) read(p *program, set *pflag.FlagSet) (sourceReader, error) {
 	case !f.session && len(f.sources) > 1:
 		return nil, usage("eval", "-e is given twice: only with --session")
 	case set.Changed("e"):
-		return listed(f.sources...), nil
+		var sources []source
+		for _, text := range f.sources {
+			sources = append(sources, source{text: text})
+		}
+		return listed(sources...), nil
 	case named:
-		return readFiles(set.Args())
+		return readFiles(p, set.Args())
 	case f.session:
 		return p.readLines(), nil
 	}
-	source, err := readSource(p.in, "standard input")
-	return listed(source), err
+	text, err := readSource(p.in, "standard input")
+	return listed(source{text: text}), err
 }
 
-// readFiles reads the scripts, all before the first is evaluated.
-func readFiles(names []string) (sourceReader, error) {
-	var sources []string
+// readFiles reads the scripts, all before the first is evaluated. A file's language is that of its name.
+func readFiles(p *program, names []string) (sourceReader, error) {
+	var sources []source
 	for _, name := range names {
-		file, err := os.Open(name)
+		text, err := readFile(p, name)
 		if err != nil {
-			return nil, fmt.Errorf("read the script: %w", err)
-		}
-		source, err := readSource(file, name)
-		if err := errors.Join(err, file.Close()); err != nil {
 			return nil, err
 		}
-		sources = append(sources, source)
+		language := evaljs.Auto
+		if slices.Contains([]string{".ts", ".mts", ".cts"}, filepath.Ext(name)) {
+			language = evaljs.TypeScript
+		}
+		sources = append(sources, source{text, language})
 	}
 	return listed(sources...), nil
+}
+
+func readFile(p *program, name string) (text string, err error) {
+	if name == "-" {
+		return readSource(p.in, "standard input")
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("read the script: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return readSource(file, name)
 }
 
 func readSource(r io.Reader, name string) (string, error) {
@@ -167,11 +186,6 @@ func readSource(r io.Reader, name string) (string, error) {
 		return "", fmt.Errorf("read the script from %s: %w", name, err)
 	}
 	return string(text), nil
-}
-
-// isTypeScript tells a file's language by its name.
-func isTypeScript(name string) bool {
-	return slices.Contains([]string{".ts", ".mts", ".cts"}, filepath.Ext(name))
 }
 
 // evaluate runs the sources in one session and reports each. The status is that of the first one that did not end well.
@@ -186,7 +200,7 @@ func (f *evalFlags) evaluate(p *program, o evaljs.Options, next sourceReader) (s
 		if err != nil || !ok {
 			return status, err
 		}
-		outcome, err := session.Evaluate(context.Background(), source)
+		outcome, err := session.EvaluateAs(context.Background(), source.language, source.text)
 		if err != nil {
 			return 0, err
 		}

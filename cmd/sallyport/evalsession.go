@@ -27,28 +27,32 @@ func (p *program) readLines() sourceReader {
 			fmt.Fprint(p.err, text)
 		}
 	}
-	return func() (string, bool, error) {
-		var source strings.Builder
+	return func() (source, bool, error) {
+		var text strings.Builder
+		var lines evaljs.Completeness
 		for {
-			if source.Len() == 0 {
+			if text.Len() == 0 {
 				prompt(promptNew)
 			} else {
 				prompt(promptMore)
 			}
 			line, err := in.ReadString('\n')
-			source.WriteString(line)
 			if err != nil && !errors.Is(err, io.EOF) {
-				return "", false, fmt.Errorf("read standard input: %w", err)
+				return source{}, false, fmt.Errorf("read standard input: %w", err)
 			}
-			text := source.String()
-			switch {
-			case err != nil: // the end
+			if text.Len() == 0 && strings.TrimSpace(line) == "" {
+				if err != nil { // the end
+					prompt("\n")
+					return source{}, false, nil
+				}
+				continue
+			}
+			text.WriteString(line)
+			if err != nil {
 				prompt("\n")
-				return text, strings.TrimSpace(text) != "", nil
-			case strings.TrimSpace(text) == "":
-				source.Reset()
-			case len(text) > maxSource || !evaljs.Incomplete(text):
-				return text, true, nil
+			}
+			if lines.Add(line) || err != nil || text.Len() > maxSource {
+				return source{text: text.String()}, true, nil
 			}
 		}
 	}

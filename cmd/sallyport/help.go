@@ -96,11 +96,13 @@ Exit status: 0 when every layer is there; 125 when run would refuse to start.
 `
 
 const evalHelp = `Usage: sallyport eval [flags] [FILE | - | -e SOURCE]
+       sallyport eval [flags] --session [FILE... | -e SOURCE... | -]
 
 Evaluates JavaScript, or TypeScript, whose types are erased and not checked, in
 a compartment: no files, no network, no clock, no environment, but for what
 --grant names. Without FILE it reads standard input. The value goes to standard
-output, everything else to standard error.
+output, everything else to standard error. A file named .ts is TypeScript; any
+other source is JavaScript or, when it is none, TypeScript.
 
   -e SOURCE             evaluate SOURCE
   --engine NAME         wasm (without the flag), or goja: it starts faster and
@@ -116,8 +118,10 @@ output, everything else to standard error.
                           timers             sleep(ms)
                           scratch            scratch.get, set, delete, keys
   --session             evaluate several sources, which share what they declare:
-                        -e and FILE can be repeated; standard input is read line
-                        by line. A stop takes the session back to before it
+                        -e and FILE can be repeated; without them each line of
+                        standard input is one, and goes on while a bracket, a
+                        template or a comment is open; ^D ends it, ^C all of it.
+                        A stop takes the session back to before it
   --json                print each outcome as one object, on one line
 
 The engine wasm needs a guest: see sallyport guest --help. Without it nothing

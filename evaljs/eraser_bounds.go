@@ -1,0 +1,135 @@
+package evaljs
+
+import (
+	"fmt"
+	"strings"
+)
+
+// What esbuild is trusted with. It recurses on the stack of the host, up to 4 KB for each bracket or operator and 7 KB for a word, measured with each construct
+// nested; a stack of Go that reaches a gigabyte ends the process. And some constructs it reads twice at every level, so that each level doubles the
+// time.
+//
+// Two measures are taken. The first counts bytes wherever they stand, so that no text can hide from it; it keeps the process alive. The second follows the
+// tokens, and is exact but where a slash had to be guessed at; a source in which one had to be gets the first measure with smaller bounds.
+const (
+	maxEraserStack       = 700 << 20
+	maxUnsureStack       = 96 << 20
+	maxChain             = 6000 // tokens that can nest, from the beginning of the outermost statement to here
+	maxDoubling          = 10   // conditions with arrow functions inside of each other
+	maxUnsureDoubling    = 12   // the same words anywhere
+	maxUnsureTypes       = 1500 // of <, which is tried as the beginning of types: the time is square
+	maxTypes             = 400  // the same in one statement
+	operatorStack        = 4096 // bytes for a byte
+	letterStack          = 1000
+	maxInferred          = 12
+	maxCommas            = 2000 // in one round bracket: the time is square
+	tooManyBrackets      = "the source has so many brackets and operators that its types could not be erased if they were nested"
+	tooManyInStatement   = "a statement is so long, or nests so deeply, that its types are not erased"
+	tooManyConditions    = "more than %d conditions and arrow functions are inside of each other: what reads types could take for ever"
+	tooManyConditionsAny = "a slash may divide or begin a pattern, and there are more than %d conditions and arrow functions: what reads types could take for ever"
+)
+
+// tooMuch says what about a source the eraser is not trusted with; empty when nothing is.
+func tooMuch(l *lexer) string {
+	stack, most := 0, maxEraserStack
+	for i := range len(l.src) {
+		switch c := l.src[i]; {
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80:
+			stack += letterStack
+		case c > ' ' && (c < '0' || c > '9'):
+			stack += operatorStack
+		}
+	}
+	unsure := l.unsure || l.broken
+	if unsure {
+		most = maxUnsureStack
+	}
+	switch {
+	case stack > most:
+		return tooManyBrackets
+	case strings.Count(l.src, "infer") > maxInferred:
+		return fmt.Sprintf("more than %d types are inferred: what reads types could take for ever", maxInferred)
+	case unsure && min(strings.Count(l.src, "?"), strings.Count(l.src, "=>")) > maxUnsureDoubling, unsure && strings.Count(l.src, "<") > maxUnsureTypes:
+		return fmt.Sprintf(tooManyConditionsAny, maxUnsureDoubling)
+	case unsure:
+		return ""
+	}
+	return l.nested()
+}
+
+// nesting counts what stands in the statement up to a token, and in those around it.
+type nesting struct{ chain, conditions, arrows, types, commas int }
+
+// opened is an open bracket, and what stands before it in its statement.
+type opened struct {
+	token int
+	here  nesting
+}
+
+// worse adds what is around to what is here.
+func (n nesting) worse(o nesting) nesting {
+	return nesting{n.chain + o.chain, n.conditions + o.conditions, n.arrows + o.arrows, n.types + o.types, 0}
+}
+
+// nested follows the tokens and says what nests too much.
+func (l *lexer) nested() string {
+	var around []opened // the brackets that are open
+	var outer, here nesting
+	for i := range l.tokens {
+		t := l.tokens[i]
+		if l.statementEnds(i) {
+			here = nesting{}
+		}
+		switch t.kind {
+		case kindOpen:
+			here.chain++
+			around = append(around, opened{i, here})
+			outer, here = outer.worse(here), nesting{}
+		case kindClose:
+			if n := len(around); n > 0 {
+				here = around[n-1].here
+				around = around[:n-1]
+				outer = outer.less(here)
+			}
+		case kindPunct:
+			l.count(i, &here)
+			if n := len(around); n > 0 && here.commas > maxCommas && l.is(around[n-1].token, "(") {
+				return tooManyInStatement
+			}
+		case kindWord:
+			here.chain++
+		}
+		all := outer.worse(here)
+		switch {
+		case all.chain > maxChain || all.types > maxTypes:
+			return tooManyInStatement
+		case min(all.conditions, all.arrows) > maxDoubling:
+			return fmt.Sprintf(tooManyConditions, maxDoubling)
+		}
+	}
+	return ""
+}
+
+// less is the reverse of worse.
+func (n nesting) less(o nesting) nesting {
+	return nesting{n.chain - o.chain, n.conditions - o.conditions, n.arrows - o.arrows, n.types - o.types, 0}
+}
+
+// count counts a sign.
+func (l *lexer) count(i int, here *nesting) {
+	switch l.text(i) {
+	case ",":
+		*here = nesting{commas: here.commas + 1}
+		return
+	case ";":
+		*here = nesting{}
+		return
+	case "?":
+		here.conditions++
+	case "=>":
+		here.arrows++
+	case "<", "<<", "<=", "<<=":
+		here.types++
+	}
+	here.chain++
+}
