@@ -34,6 +34,8 @@ type Config struct {
 	Powers []Power
 	// Limits bound every evaluation. Zero fields take the defaults.
 	Limits Limits
+	// DynamicCode says what eval and the function constructors do. The zero value refuses them.
+	DynamicCode DynamicCode
 }
 
 // Compartment is one realm. It holds one global object that guest code can change; no other compartment sees it.

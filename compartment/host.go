@@ -11,12 +11,16 @@ import (
 type Host struct {
 	limits Limits
 	powers []Power
+	code   DynamicCode
 }
 
 // NewHost checks the configuration and fills in the defaults.
 func NewHost(c Config) (*Host, error) {
 	l, err := c.Limits.Resolve()
 	if err != nil {
+		return nil, err
+	}
+	if err := c.DynamicCode.validate(); err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}
@@ -33,7 +37,7 @@ func NewHost(c Config) (*Host, error) {
 			seen[root(p.Name)+"."] = true
 		}
 	}
-	return &Host{limits: l, powers: powers}, nil
+	return &Host{limits: l, powers: powers, code: c.DynamicCode}, nil
 }
 
 // root is the part of a power's name before the point.
@@ -51,6 +55,9 @@ func (h *Host) Limits() Limits { return h.limits }
 
 // Powers are the powers in the order they were given. The slice must not be changed.
 func (h *Host) Powers() []Power { return h.powers }
+
+// DynamicCode is what becomes of code that is made from text.
+func (h *Host) DynamicCode() DynamicCode { return h.code }
 
 // Failure is an error that the boundary makes for the guest. The engine remembers which of the guest's error objects
 // stands for it, so that it is known again by identity, and never by its text, when the guest does not catch it.
