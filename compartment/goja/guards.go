@@ -28,11 +28,25 @@ const (
 	maxReplaced   = 1 << 28 // characters a replacement could make at worst
 )
 
-// guard is one built-in that is looked at before it runs. check may replace arguments by what they convert to, so
-// that they cannot convert to something else afterwards, and says what is too large, or nothing.
+// check looks at a call before it is made. It may replace arguments by what they convert to, so that they cannot convert to something else
+// afterwards, and says what is too large, or nothing.
+type check func(r *realm, call *goja.FunctionCall) string
+
+// look has a call looked at, on arguments of our own, and throws when something is too large.
+func (r *realm) look(call *goja.FunctionCall, c check) {
+	call.Arguments = append([]goja.Value(nil), call.Arguments...)
+	if why := c(r, call); why != "" {
+		r.throw(compartment.FailureOf(compartment.KindTooLarge, "RangeError", why))
+	}
+}
+
+// throw throws an error of the boundary into the guest.
+func (r *realm) throw(f *compartment.Failure) { panic(r.throwable(f, nil)) }
+
+// guard is one built-in that is looked at before it runs.
 type guard struct {
 	path  string
-	check func(r *realm, call *goja.FunctionCall) string
+	check check
 	why   string
 }
 
@@ -83,10 +97,7 @@ func (r *realm) guardOne(g guard) error {
 	object := holder.Get(name).(*goja.Object)
 	inner := asBuiltin(object)
 	f := r.native(name, int(object.Get("length").ToInteger()), func(call goja.FunctionCall) goja.Value {
-		call.Arguments = append([]goja.Value(nil), call.Arguments...)
-		if why := g.check(r, &call); why != "" {
-			panic(r.throwable(compartment.FailureOf(compartment.KindTooLarge, "RangeError", why), nil))
-		}
+		r.look(&call, g.check)
 		return inner(call)
 	})
 	return holder.DefineDataProperty(name, f, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
@@ -196,7 +207,7 @@ func (r *realm) checkFrom(call *goja.FunctionCall) string {
 }
 
 // checkListAt makes the check of a function whose argument at i is a list of arguments.
-func checkListAt(i int) func(*realm, *goja.FunctionCall) string {
+func checkListAt(i int) check {
 	return func(r *realm, call *goja.FunctionCall) string {
 		if n := r.lengthOf(call.Argument(i)); n > maxSpread {
 			return fmt.Sprintf("a call with %.0f arguments; %d are allowed", n, maxSpread)
@@ -259,7 +270,7 @@ func (r *realm) guardProto() error {
 	set := asBuiltin(d.Get("set").(*goja.Object))
 	f := r.native("set __proto__", 1, func(call goja.FunctionCall) goja.Value {
 		if why := r.proxyIn(call.Argument(0)); why != "" {
-			panic(r.throwable(compartment.FailureOf(compartment.KindTooLarge, "RangeError", why), nil))
+			r.throw(compartment.FailureOf(compartment.KindTooLarge, "RangeError", why))
 		}
 		return set(call)
 	})
