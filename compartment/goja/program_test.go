@@ -55,7 +55,7 @@ func FuzzCompile(f *testing.F) {
 		if scanKind(t, source) != "" {
 			return
 		}
-		tree, _ := awaiting(source)
+		tree, _ := awaiting(source, func(string) bool { return false })
 		if tree == nil {
 			return
 		}
