@@ -62,6 +62,7 @@ func (r *realm) checkBuffer(call *goja.FunctionCall) string {
 	if n > maxBuffer {
 		return fmt.Sprintf("a buffer of %.0f bytes; %d are allowed at once", n, maxBuffer)
 	}
+	r.take(n)
 	return ""
 }
 
@@ -78,6 +79,7 @@ func (r *realm) checkTyped(call *goja.FunctionCall) string {
 	if n > maxBuffer/8 {
 		return fmt.Sprintf("a typed array of %.0f elements; %d are allowed at once", n, maxBuffer/8)
 	}
+	r.take(n * 8)
 	return ""
 }
 

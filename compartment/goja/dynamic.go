@@ -15,7 +15,11 @@ func (r *realm) guardEval() error {
 	inner := r.builtin("eval")
 	f := r.native("eval", 1, func(call goja.FunctionCall) goja.Value {
 		if text, ok := call.Argument(0).(goja.String); ok {
-			r.lookAtCode(text.String())
+			code := text.String()
+			r.lookAtCode(code)
+			if mayCount(code) {
+				r.lookAtShifts(code)
+			}
 		}
 		return inner(call)
 	})
@@ -24,15 +28,18 @@ func (r *realm) guardEval() error {
 
 // checkCode looks at what a function constructor puts together: parameters and a body.
 func (r *realm) checkCode(call *goja.FunctionCall) string {
-	var text strings.Builder
+	parts := make([]string, len(call.Arguments))
 	for i, a := range call.Arguments {
 		s := a.ToString()
 		fix(call, i, s)
-		if text.WriteString(s.String()); i < len(call.Arguments)-1 {
-			text.WriteByte('\n')
-		}
+		parts[i] = s.String()
 	}
-	r.lookAtCode(text.String())
+	code := strings.Join(parts, "\n")
+	r.lookAtCode(code)
+	if n := len(parts); n > 0 && mayCount(code) {
+		whole := "(" + strings.Join(parts[:n-1], ",") + "\n) {\n" + parts[n-1] + "\n})"
+		r.lookAtShifts("(function f"+whole, "(function* f"+whole, "(async function f"+whole)
+	}
 	return ""
 }
 

@@ -120,16 +120,24 @@ const patience = 120 * time.Millisecond
 // the interrupt when it comes back.
 func (r *room) run(ev *compartment.Evaluation, source string) compartment.Ending {
 	done := make(chan compartment.Ending, 1)
+	watch := newMemoryWatch(ev)
+	defer watch.Stop()
 	realm := r.realm
+	realm.watch = watch
 	go func() {
 		end := compartment.Ending{Kind: compartment.KindEnginePanic, Err: errors.New("goja: the goroutine was ended")}
 		defer func() { done <- end }()
 		end = realm.run(ev, source)
 	}()
-	select {
-	case end := <-done:
-		return end
-	case <-ev.Done():
+	for running := true; running; {
+		select {
+		case end := <-done:
+			return end
+		case <-ev.Done():
+			running = false
+		case <-watch.C:
+			watch.look()
+		}
 	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

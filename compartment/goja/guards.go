@@ -1,6 +1,7 @@
 package goja
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -24,6 +25,7 @@ const (
 	maxGroups  = 100      // groups in it
 	maxProxies = 100      // proxies around each other: looking through them recurses on the stack of the host
 
+	maxBits       = 1 << 20 // bits of a BigInt that one operation may make out of a count
 	maxPrototypes = 1000    // prototypes of one object
 	maxReplaced   = 1 << 28 // characters a replacement could make at worst
 )
@@ -66,6 +68,8 @@ var guards = []guard{
 	{"Object.setPrototypeOf", (*realm).checkPrototype, "a proxy that is its own prototype recurses for ever"},
 	{"Reflect.setPrototypeOf", (*realm).checkPrototype, "as above"},
 	{"BigInt.prototype.toString", (*realm).checkDigits, "takes the square of the digits"},
+	{"BigInt.asIntN", (*realm).checkBits, "2^53 bits of a negative number are made at once"},
+	{"BigInt.asUintN", (*realm).checkBits, "as asIntN"},
 }
 
 // visitors are the built-ins of arrays that visit every index up to a length, which may be a lie of 2^53 - 1.
@@ -87,7 +91,7 @@ func (r *realm) guard() error {
 			return fmt.Errorf("guard Array.prototype.%s: %w", name, err)
 		}
 	}
-	return r.guardProto()
+	return errors.Join(r.guardProto(), r.guardText(), r.guardStringify())
 }
 
 // guardOne replaces one built-in by a function of the same name that looks first.
@@ -130,6 +134,7 @@ func (r *realm) checkRepeat(call *goja.FunctionCall) string {
 	if ok && length > 0 && n > maxText/length {
 		return fmt.Sprintf("repeat asks for a text of %.0f characters; %d are allowed at once", float64(n)*float64(length), maxText)
 	}
+	r.take(float64(n) * float64(length))
 	return ""
 }
 
@@ -139,6 +144,7 @@ func (r *realm) checkPad(call *goja.FunctionCall) string {
 	if n > maxText {
 		return fmt.Sprintf("padding asks for a text of %d characters; %d are allowed at once", n, maxText)
 	}
+	r.take(float64(n))
 	return ""
 }
 
@@ -284,6 +290,16 @@ func (r *realm) checkDigits(call *goja.FunctionCall) string {
 	}
 	if n, ok := call.This.Export().(*big.Int); ok && n.BitLen() > maxDigits*4 {
 		return fmt.Sprintf("a BigInt of more than %d digits cannot be written", maxDigits)
+	}
+	return ""
+}
+
+// checkBits looks at how many bits are asked for. To read fewer than there are is always possible.
+func (r *realm) checkBits(call *goja.FunctionCall) string {
+	n := call.Argument(0).ToNumber().ToFloat()
+	fix(call, 0, r.vm.ToValue(n))
+	if n > maxBits {
+		return fmt.Sprintf("a BigInt of %.0f bits; %d are allowed", n, maxBits)
 	}
 	return ""
 }

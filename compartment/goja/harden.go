@@ -18,13 +18,14 @@ var measureSource string
 var dateSource string
 
 // scripts are the boundary's own, compiled once. Compiled code has no state and is shared by all realms.
-var scripts = sync.OnceValues(func() (c struct{ date, measure, harden *goja.Program }, err error) {
+var scripts = sync.OnceValues(func() (c struct{ date, measure, harden, count *goja.Program }, err error) {
 	for source, to := range map[string]**goja.Program{dateSource: &c.date, measureSource: &c.measure, compartment.HardeningScript(): &c.harden} {
 		if *to, err = goja.Compile(boundaryFile, source, true); err != nil {
 			return c, err
 		}
 	}
-	return c, nil
+	c.count, err = countScript()
+	return c, err
 })
 
 // plan is what the hardening script found in a realm of this engine. All realms are equal before it, so it walks through one of them only, which
@@ -89,7 +90,7 @@ func (r *realm) harden(p *plan) (*goja.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools := map[string]goja.Value{"date": date, "checks": r.constructorChecks()}
+	tools := map[string]goja.Value{"date": date, "checks": r.constructorChecks(), "mostBits": r.vm.ToValue(maxBits), "tooLarge": r.native("tooLarge", 0, r.tooManyBits)}
 	ownGlobal := r.host.DynamicCode() == compartment.OwnGlobal
 	if ownGlobal {
 		tools["code"] = r.checker("Function", (*realm).checkCode)
@@ -97,7 +98,11 @@ func (r *realm) harden(p *plan) (*goja.Object, error) {
 			return nil, err
 		}
 	}
-	if _, err := r.runBoundary(s.measure, tools); err != nil {
+	count, err := r.runBoundary(s.measure, tools)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.defineCount(s.count, count); err != nil {
 		return nil, err
 	}
 	if err := r.guard(); err != nil {

@@ -1,7 +1,9 @@
-// Runs in every new realm before the hardening script, for what only this engine needs. It is called with
+// Runs in every new realm before the hardening script, for what only this engine needs. It returns the function that looks at the counts of shifts, and is
+// called with
 //
 //   date(tools)   the script in date.js
 //   checks        by the name of a constructor: what looks at its arguments and gives back those to go on with
+//   mostBits      what a shift may be by; tooLarge() throws the error that says so
 //   code          the same for the constructors that make functions of text; absent when they are refused anyway
 (function (host) {
   'use strict';
@@ -50,4 +52,13 @@
       defineProperty(proto, 'constructor', { value: Measured, writable: false, enumerable: false, configurable: true });
     }
   }
+
+  // What the count of a shift, or a power, goes through. A number that is added to becomes what the operator would make of it.
+  const most = BigInt(host.mostBits);
+  return (n) => {
+    if (typeof n === 'number') return n;
+    const count = n++;
+    if (typeof count === 'bigint' && (count > most || count < -most)) host.tooLarge();
+    return count;
+  };
 })

@@ -64,6 +64,9 @@ func parse(source string) (*ast.Program, *syntaxError) {
 
 // finishCompile turns a tree into code; what only the compiler notices is a syntax error too.
 func finishCompile(tree *ast.Program, source string) (*goja.Program, *syntaxError) {
+	if mayCount(source) {
+		countShifts(tree)
+	}
 	p, err := goja.CompileAST(tree, false)
 	switch e := err.(type) {
 	case nil:
