@@ -1,7 +1,6 @@
 package goja
 
 import (
-	"fmt"
 	"math/big"
 	"reflect"
 	"strings"
@@ -125,12 +124,12 @@ func (r *realm) lookAtShifts(forms ...string) {
 	for _, source := range forms {
 		tree, bad := parse(source)
 		if bad == nil && countShifts(tree) > 0 {
-			r.throw(compartment.FailureOf(compartment.KindTooLarge, "RangeError", "a shift or a power by a computed count is not taken in code that is made from text"))
+			r.throw(tooLarge("a shift or a power by a computed count is not taken in code that is made from text"))
 		}
 	}
 }
 
 // tooManyBits throws the error for a count that is too large.
 func (r *realm) tooManyBits(goja.FunctionCall) goja.Value {
-	panic(r.throwable(compartment.FailureOf(compartment.KindTooLarge, "RangeError", fmt.Sprintf("a shift or a power by more than %d", maxBits)), nil))
+	panic(r.throwable(tooLarge("a shift or a power by more than %d", maxBits), nil))
 }

@@ -30,7 +30,7 @@ func (r *realm) guardEval() error {
 func (r *realm) checkCode(call *goja.FunctionCall) string {
 	parts := make([]string, len(call.Arguments))
 	for i, a := range call.Arguments {
-		s := a.ToString()
+		s := r.textOf(a)
 		fix(call, i, s)
 		parts[i] = s.String()
 	}

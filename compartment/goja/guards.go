@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	"sallyport/compartment"
@@ -38,7 +39,7 @@ type check func(r *realm, call *goja.FunctionCall) string
 func (r *realm) look(call *goja.FunctionCall, c check) {
 	call.Arguments = append([]goja.Value(nil), call.Arguments...)
 	if why := c(r, call); why != "" {
-		r.throw(compartment.FailureOf(compartment.KindTooLarge, "RangeError", why))
+		r.throw(tooLarge("%s", why))
 	}
 }
 
@@ -74,11 +75,24 @@ var guards = []guard{
 
 // visitors are the built-ins of arrays that visit every index up to a length, which may be a lie of 2^53 - 1.
 var visitors = strings.Fields(`concat copyWithin every fill filter find findIndex findLast findLastIndex flat flatMap forEach includes
-	indexOf join lastIndexOf map reduce reduceRight reverse slice some sort splice toLocaleString toReversed toSorted toSpliced unshift with`)
+	indexOf lastIndexOf map reduce reduceRight reverse slice some sort splice toReversed toSorted toSpliced unshift with`)
+
+// sums are more guards, of what is small for each part and large in all.
+var sums = []guard{
+	{"Array.prototype.concat", (*realm).checkConcat, "65,000 times a long list"},
+	{"Array.prototype.flat", (*realm).checkFlat, "a million times a long list, or lists a million deep"},
+	{"Array.prototype.values", (*realm).checkVisit, "spreading a list of 2^32 fills the memory in one step"},
+	{"Array.prototype.keys", (*realm).checkVisit, "as values"},
+	{"Array.prototype.entries", (*realm).checkVisit, "as values"},
+	{"String.prototype.concat", (*realm).checkTexts, "65,000 times a long text"},
+	{"String.prototype.split", (*realm).checkText, "a list of as many parts as there are characters"},
+	{"String.prototype.match", (*realm).checkText, "as split"},
+	{"String.raw", (*realm).checkRaw, "a length of 2^53 takes years"},
+}
 
 // guard puts the guards in front of the built-ins. One that this engine does not have is left out.
 func (r *realm) guard() error {
-	for _, g := range guards {
+	for _, g := range slices.Concat(guards, sums) {
 		if err := r.guardOne(g); err != nil {
 			return fmt.Errorf("guard %s: %w", g.path, err)
 		}
@@ -91,7 +105,7 @@ func (r *realm) guard() error {
 			return fmt.Errorf("guard Array.prototype.%s: %w", name, err)
 		}
 	}
-	return errors.Join(r.guardProto(), r.guardText(), r.guardStringify())
+	return errors.Join(r.guardProto(), r.guardText(), r.guardStringify(), r.guardIterators())
 }
 
 // guardOne replaces one built-in by a function of the same name that looks first.
@@ -178,6 +192,9 @@ func (r *realm) checkJSON(call *goja.FunctionCall) string {
 		return ""
 	}
 	fix(call, 0, s)
+	if s.Length() > maxItems {
+		return fmt.Sprintf("JSON of %d characters; %d are read", s.Length(), maxItems)
+	}
 	depth, quoted := 0, false
 	for i, n := 0, s.Length(); i < n; i++ {
 		switch c := s.CharAt(i); {
@@ -238,6 +255,8 @@ func (r *realm) lengthOf(v goja.Value) float64 {
 		return n.ToFloat()
 	case isTypedArray(typ):
 		return 0
+	case o.ClassName() == "Array":
+		return o.Get("length").ToFloat() // always data, and its own
 	}
 	n, plain := r.dataField(o, "length")
 	switch {
@@ -276,7 +295,7 @@ func (r *realm) guardProto() error {
 	set := asBuiltin(d.Get("set").(*goja.Object))
 	f := r.native("set __proto__", 1, func(call goja.FunctionCall) goja.Value {
 		if why := r.proxyIn(call.Argument(0)); why != "" {
-			r.throw(compartment.FailureOf(compartment.KindTooLarge, "RangeError", why))
+			r.throw(tooLarge("%s", why))
 		}
 		return set(call)
 	})

@@ -1,7 +1,10 @@
 package goja
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"sallyport/compartment"
 
@@ -14,39 +17,111 @@ import (
 // maxNested is how deep: a level takes 2 KB of stack at most.
 const maxNested = 2000
 
+// tooLarge is the failure of something that asks for more than it may.
+func tooLarge(format string, args ...any) *compartment.Failure {
+	return compartment.FailureOf(compartment.KindTooLarge, "RangeError", fmt.Sprintf(format, args...))
+}
+
 // enter counts one level more, or throws.
 func (r *realm) enter(what string) {
 	if r.nested >= maxNested {
-		r.throw(compartment.FailureOf(compartment.KindTooLarge, "RangeError", fmt.Sprintf("%s of a value that nests more than %d deep", what, maxNested)))
+		r.throw(tooLarge("%s of a value that nests more than %d deep", what, maxNested))
 	}
 	r.nested++
+	r.evaluation() // a stop is noticed here
 }
 
-// guardText counts the levels of arrays that are turned into text: each array asks the next one for its text.
+// textOf is the text of a value, as the language makes it.
+func (r *realm) textOf(v goja.Value) goja.String {
+	if _, ok := v.(*goja.Symbol); ok {
+		panic(r.vm.NewTypeError("Cannot convert a Symbol value to a string"))
+	}
+	if s, ok := v.ToString().(goja.String); ok {
+		return s
+	}
+	return r.vm.ToValue(v.String()).(goja.String) // a number, which the engine takes for its own text
+}
+
+// guardText replaces the built-ins that turn an array into text. Each array asks the next one for its text, and a thousand times one long text is made at
+// once, so here is counted how deep they are and how much it is.
 func (r *realm) guardText() error {
-	for _, name := range []string{"join", "toLocaleString"} {
-		holder := r.object("Array.prototype")
-		inner := asBuiltin(holder.Get(name).(*goja.Object))
-		f := r.native(name, map[string]int{"join": 1}[name], func(call goja.FunctionCall) goja.Value {
-			r.enter(name)
-			defer func() { r.nested-- }()
-			return inner(call)
+	holder := r.object("Array.prototype")
+	join := r.native("join", 1, func(call goja.FunctionCall) goja.Value {
+		return r.joined(call, "join", r.textOf)
+	})
+	local := asBuiltin(r.object("Array.prototype.toLocaleString"))
+	locale := r.native("toLocaleString", 0, func(call goja.FunctionCall) goja.Value {
+		call.Arguments = nil // the separator is a comma
+		return r.joined(call, "toLocaleString", func(v goja.Value) goja.String {
+			return local(goja.FunctionCall{This: r.vm.NewArray(v)}).(goja.String) // how the engine does it for one
 		})
-		if err := holder.DefineDataProperty(name, f, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE); err != nil {
-			return err
+	})
+	return errors.Join(holder.DefineDataProperty("join", join, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE),
+		holder.DefineDataProperty("toLocaleString", locale, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+// joined is what join makes. An array inside of itself is empty text.
+func (r *realm) joined(call goja.FunctionCall, what string, text func(goja.Value) goja.String) goja.Value {
+	o := call.This.ToObject(r.vm)
+	if slices.Contains(r.joining, o) {
+		return r.vm.ToValue("")
+	}
+	r.enter(what)
+	r.joining = append(r.joining, o)
+	defer func() { r.nested--; r.joining = r.joining[:len(r.joining)-1] }()
+	n := int64(0)
+	if v := o.Get("length"); v != nil {
+		n = v.ToInteger()
+	}
+	if n > maxItems {
+		r.throw(tooLarge("a list of %d elements cannot be visited; %d are allowed", n, maxItems))
+	}
+	separator := r.vm.ToValue(",").(goja.String)
+	if s := call.Argument(0); !goja.IsUndefined(s) {
+		separator = r.textOf(s)
+	}
+	var out goja.StringBuilder
+	for i, size := int64(0), 0; i < n; i++ {
+		if i > 0 {
+			out.WriteString(separator)
+			size += separator.Length()
+		}
+		if v := o.Get(strconv.FormatInt(i, 10)); v != nil && !goja.IsUndefined(v) && !goja.IsNull(v) {
+			s := text(v)
+			out.WriteString(s)
+			size += s.Length()
+		}
+		if size > maxText {
+			r.throw(tooLarge("%s makes a text of more than %d characters", what, maxText))
+		}
+		if i%1024 == 1023 {
+			r.evaluation() // a stop is noticed here
 		}
 	}
-	return nil
+	return out.String()
 }
 
 // descent follows JSON.stringify into a value. The built-in says where it is when it has a function to replace values: it calls it with the object that it is in.
 type descent struct {
-	r  *realm
-	in []*goja.Object // each is in the one before
+	r    *realm
+	in   []*goja.Object // each is in the one before
+	seen int
+	size int // of the texts that were seen
 }
 
-// see is told the object that a value is in.
-func (d *descent) see(holder *goja.Object) {
+// see is told of a value, its key, and the object that it is in.
+func (d *descent) see(holder *goja.Object, key, value goja.Value) {
+	for _, v := range []goja.Value{key, value} {
+		if s, ok := v.(goja.String); ok {
+			d.size += s.Length()
+		}
+	}
+	if d.size > maxText {
+		d.r.throw(tooLarge("JSON.stringify makes a text of more than %d characters", maxText))
+	}
+	if d.seen++; d.seen%256 == 0 {
+		d.r.evaluation() // a stop is noticed here
+	}
 	for i := len(d.in) - 1; i >= 0; i-- {
 		if d.in[i] == holder { // the ones after it are done
 			d.r.nested -= len(d.in) - 1 - i
@@ -73,7 +148,7 @@ func (r *realm) guardStringify() error {
 		d := &descent{r: r}
 		defer func() { r.nested -= len(d.in) }()
 		count := r.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-			d.see(c.This.(*goja.Object))
+			d.see(c.This.(*goja.Object), c.Argument(0), c.Argument(1))
 			if isFunction {
 				return apply(goja.FunctionCall{Arguments: []goja.Value{replacer, c.This, r.vm.NewArray(c.Argument(0), c.Argument(1))}})
 			}

@@ -36,7 +36,8 @@ type realm struct {
 	// tamed are the getters that stand for plain data since the override mistake was repaired, with the data.
 	tamed map[*goja.Object]goja.Value
 	// nested is how deep built-ins are inside of what they go into.
-	nested int
+	nested  int
+	joining []*goja.Object // the arrays among that
 	// taken is how many bytes were asked for at once since the heap was last looked at.
 	taken int64
 	watch *memoryWatch // of the evaluation that runs
