@@ -38,24 +38,24 @@ func (r *realm) checkFlat(call *goja.FunctionCall) string {
 	if !ok {
 		return ""
 	}
-	left := maxItems
+	left := maxItems - int(r.lengthOf(o))
 	if !r.countFlat(o, min(depth, maxFlat), depth > maxFlat, &left) {
 		return fmt.Sprintf("a flat list of more than %d elements, or of lists more than %d deep", maxItems, maxFlat)
 	}
 	return ""
 }
 
-// countFlat counts the elements of a list down to a depth. Elements that are computed, and lists that are proxies, are not looked into: there is no
-// saying what they will be. At the bottom there must be no list more, when the engine would go on.
+// countFlat takes from left the elements of the lists in a list, down to a depth. Elements that are computed, and lists that are proxies, are not looked into: there is
+// no saying what they will be. At the bottom there must be no list more, when the engine would go on.
 func (r *realm) countFlat(o *goja.Object, depth float64, bottomless bool, left *int) bool {
 	if o.ExportType() == typeProxy {
 		return false
 	}
-	n := int(r.lengthOf(o))
-	if *left -= n; *left < 0 {
-		return false
+	if depth < 1 && !bottomless {
+		return true
 	}
-	for i := range n {
+	var lists []*goja.Object
+	for i := range int(r.lengthOf(o)) {
 		if i%1024 == 0 {
 			r.evaluation() // a stop is noticed here
 		}
@@ -65,11 +65,17 @@ func (r *realm) countFlat(o *goja.Object, depth float64, bottomless bool, left *
 		case p.accessor:
 			return false
 		case !ok || !r.isList(in):
-		case depth >= 1:
-			if !r.countFlat(in, depth-1, bottomless, left) {
-				return false
-			}
-		case bottomless:
+			continue
+		case depth < 1:
+			return false
+		}
+		if *left -= int(r.lengthOf(in)); *left < 0 {
+			return false
+		}
+		lists = append(lists, in)
+	}
+	for _, in := range lists {
+		if !r.countFlat(in, depth-1, bottomless, left) {
 			return false
 		}
 	}
