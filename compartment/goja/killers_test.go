@@ -60,8 +60,8 @@ var killers = map[string]string{
 	"buffers in a loop":                 "const k = []; for (;;) k.push(new Uint8Array(8 << 20))",
 	"long texts in a loop":              "const k = []; for (;;) k.push('x'.repeat(1 << 24))",
 	"objects in a loop":                 "const k = []; for (;;) k.push({ k: [1, 2, 3] })",
-	"eval of brackets":                  "eval('['.repeat(2e5))",
-	"a function of brackets":            "Function('['.repeat(2e5))",
+	"eval of brackets":                  "eval('['.repeat(1e6))",
+	"a function of brackets":            "Function('['.repeat(1e6))",
 	"a shift in eval":                   "eval('1n << 2n ** 40n')",
 	"a shift in a function":             "Function('a', 'yield', 'return a << yield')(1n, 2n ** 40n)",
 }
@@ -103,4 +103,42 @@ func TestKillersAreReal(t *testing.T) {
 	debug.SetMaxStack(64 << 20)
 	_, err := goja.New().RunString(killers[name])
 	t.Logf("survived: %v", err)
+}
+
+// TestTooLarge: what is refused before it runs is refused as that, and can be caught.
+func TestTooLarge(t *testing.T) {
+	for source, says := range map[string]string{
+		"'x'.repeat(2 ** 40)":                                       "repeat asks for a text of 1099511627776 characters",
+		"JSON.stringify(Array(2000).fill('x'.repeat(1e4)))":         "JSON.stringify makes a text of more than 16777216",
+		"Array(2000).fill('x'.repeat(1e4)).join()":                  "join makes a text of more than 16777216",
+		"Array(2000).fill('x'.repeat(1e4)).toLocaleString()":        "toLocaleString makes a text of more than 16777216",
+		"let a = []; for (let i = 0; i < 3e3; i++) a = [a]; a + ''": "nests more than 2000 deep",
+		"[...Array(2 ** 30)]":                                       "a list of 1073741824 elements",
+		"[].concat(Array(2 ** 24), 1)":                              "a list of 16777217 elements",
+		"Array(100).fill(Array(2 ** 20)).flat()":                    "a flat list of more than 16777216",
+		"let s = 'x'.repeat(2 ** 24); (s + s).split('')":            "a text of 33554432 characters",
+		"'a'.concat('x'.repeat(2 ** 24))":                           "concat asks for a text of 16777217",
+		"String.raw({ raw: { get length() { return 1 } } })":        "a template that is none",
+		"1n << 2n ** 20n + 1n":                                      "a shift or a power by more than 1048576",
+		"BigInt.asIntN(2 ** 21, -1n)":                               "a BigInt of 2097152 bits",
+	} {
+		o := evaluate(t, source)
+		require.Equal(t, compartment.KindTooLarge, o.Kind, source)
+		require.Contains(t, o.Value.Exception.Message, says, source)
+		o = evaluate(t, "try { "+source+" } catch (e) { e instanceof RangeError && e.code }")
+		require.Equal(t, `"too_large"`, string(o.Data), source)
+	}
+}
+
+// TestMemoryIsLookedAtInBetween: buffers are had at once, so the heap is looked at when many were, and not only now and then. There is no now and then
+// here.
+func TestMemoryIsLookedAtInBetween(t *testing.T) {
+	r := open(t, compartment.Config{}).(*room)
+	const source = "const k = []; for (;;) k.push(new Uint8Array(8 << 20))"
+	ev, err := r.begin(t.Context(), source)
+	require.NoError(t, err)
+	r.realm.watch = newMemoryWatch(ev)
+	r.realm.watch.Stop()
+	end := r.realm.run(ev, source)
+	require.Equal(t, compartment.KindMemory, r.conclude(ev, end).Kind)
 }
