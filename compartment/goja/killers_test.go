@@ -80,7 +80,9 @@ func TestKillers(t *testing.T) {
 	o, err := r.Evaluate(t.Context(), killers[name])
 	require.NoError(t, err)
 	require.NotEqual(t, compartment.StatusOK, o.Status)
-	require.NotEqual(t, compartment.StatusEngineLost, o.Status, "nothing goes on: %v", o.Cause)
+	if !strings.HasSuffix(name, "in a loop") { // on a slow machine these may be inside one allocation when they are stopped
+		require.NotEqual(t, compartment.StatusEngineLost, o.Status, "nothing goes on: %v", o.Cause)
+	}
 	t.Logf("lives on: %s", o.Kind)
 }
 
