@@ -36,6 +36,10 @@ type Config struct {
 	Limits Limits
 	// DynamicCode says what eval and the function constructors do. The zero value refuses them.
 	DynamicCode DynamicCode
+	// Modules are the sources that guest code can import(), by specifier (R260). They are the host's own code, vetted by it, and run as guest code
+	// in the realm: they reach what the guest reaches. A specifier is taken as it is written; there is no path, and no module
+	// beside these. An engine that has no modules refuses a configuration with any.
+	Modules map[string]string
 }
 
 // Compartment is one realm. It holds one global object that guest code can change; no other compartment sees it.
