@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sallyport/compartment"
 )
 
 // TestPlaces: whatever is wrong is placed in the author's own lines, also where await makes the source the body of a
@@ -43,6 +45,12 @@ func TestStackText(t *testing.T) {
 	o := evaluate(t, "await 1\nfunction f() { return new Error('x').stack }\nf()")
 	require.Contains(t, string(o.Data), "program:2:23")
 	require.Contains(t, string(o.Data), "program:3:2")
+}
+
+// TestFunctionsOfAnAwait: the later of two functions wins, and one with the name of a constant is refused.
+func TestFunctionsOfAnAwait(t *testing.T) {
+	require.Equal(t, "2", string(evaluate(t, "await 0; function f() { return 1 } function f() { return 2 } f()").Data))
+	require.Equal(t, compartment.KindParse, evaluate(t, "const twice = await 1; function twice() {}").Kind)
 }
 
 // FuzzCompile: a source that is not a program is a syntax error, and no source of any kind gets out of the function

@@ -124,10 +124,6 @@ function f() { f = () => 2; return 1 } await f(); f()
 // then same: ok 2
 f()
 
-//// the later of two functions with one name
-// want: ok 2
-await 0; function f() { return 1 } function f() { return 2 } f()
-
 //// in strict code too
 // want: ok [1,true]
 'use strict'; var s = await 1; function strict() { return this === undefined } [s, strict()]
@@ -137,10 +133,6 @@ await 0; function f() { return 1 } function f() { return 2 } f()
 //// a name that is declared twice
 // want: syntax/parse
 let twice = await 1; var twice = 2
-
-//// a function with the name of a constant
-// want: syntax/parse || exception
-const twice = await 1; function twice() {}
 
 //// a function with the name of a power
 // want: syntax/parse || exception
