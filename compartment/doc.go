@@ -41,6 +41,11 @@
 //	a lone surrogate                       none, partial  U+FFFD in its place
 //	too much, too deep, a hole             none, partial  … 5 more, [too deep], (empty)
 //
+// # Code of text
+//
+// eval and the function constructors, however they are reached, are refused (KindDynamicCode; the guest can catch that). With Config.DynamicCode set to
+// OwnGlobal they work, in the compartment's own global object: code of text is then code of the compartment like any other. Old libraries want it.
+//
 // # Outcomes and errors
 //
 // What a guest does wrong, and every limit it meets, is an Outcome. An Error means that the boundary itself could not

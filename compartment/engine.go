@@ -34,6 +34,8 @@ type Config struct {
 	Powers []Power
 	// Limits bound every evaluation. Zero fields take the defaults.
 	Limits Limits
+	// DynamicCode says what eval and the function constructors do. The zero value refuses them.
+	DynamicCode DynamicCode
 	// Modules are the sources that guest code can import(), by specifier (R260). They are the host's own code, vetted by it, and run as guest code
 	// in the realm: they reach what the guest reaches. A specifier is taken as it is written, up to a zero
 	// byte; there is no path, and no module

@@ -117,6 +117,9 @@ func (p program) run(t *testing.T, e compartment.Engine) {
 		limit = 100 * time.Millisecond
 	}
 	config := compartment.Config{Powers: guestPowers(t), Limits: compartment.Limits{Time: limit, CallTime: time.Hour}}
+	if p.file == "own_code" {
+		config.DynamicCode = compartment.OwnGlobal
+	}
 	open := func() compartment.Compartment {
 		c, err := e.Open(t.Context(), config)
 		require.NoError(t, err)

@@ -4,19 +4,21 @@
 //   permits      the table of what a guest may see: object -> names (compartment.PermitsJSON)
 //   ownGlobal    true: eval and the function constructors work, in the compartment's own global; false: they refuse
 //   refuse(kind, text)   throws an error of the boundary
+//   plan         what an earlier run in an equal realm returned as its plan: the walk is not made again, but followed. Absent, it is made
 //
-// and returns a frozen one:
+// and returns one that only the host sees:
 //
 //   removed      the paths of what was taken away, for the test that compares the table with the engine
 //   objects      how many objects were frozen
-//   tamed(f)     f is the getter of a property that was plain data before the override mistake was repaired: [the value], else undefined
+//   repaired     a list: the getter of a property that was plain data before the override mistake was repaired, its value, the next getter, ...
+//   plan         two lists of text, symbols and numbers, roots and steps, with which another run can do without the walk
 //   Date         the real constructor of dates, for the boundary's own use
 //
 // What is done: what the table does not list is removed; eval, the function constructors, Math.random and the present moment are replaced;
 // assigning to an own property works although the prototype is frozen (the override mistake); everything but the global object is frozen.
 (function (host) {
   'use strict';
-  const { permits, ownGlobal, refuse } = host;
+  const { permits, ownGlobal, refuse, plan: known } = host;
   const realEval = eval, { defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, apply, construct } = Reflect;
   const { freeze } = Object;
   const global = globalThis;
@@ -48,18 +50,25 @@
     ['%AsyncIteratorPrototype%', () => getPrototypeOf(getPrototypeOf(getPrototypeOf(realEval('(async function* () {})()'))))],
     ['%ThrowTypeError%', () => getOwnPropertyDescriptor(realEval('(function () { "use strict"; return arguments; })()'), 'callee').get],
   ];
+  // Lists are gone through by index and without callbacks: some engines make a realm for each compartment, and take a millisecond for this script.
   const names = new Map(), found = {}, queue = [];
   const register = (o, name) => {
-    if (names.has(o)) return;
+    if (names.has(o)) return false;
     names.set(o, name);
     found[name] = found[name] || o;
-    queue.push(o);
+    queue[queue.length] = o;
+    return true;
   };
   const isObject = (v) => (typeof v === 'object' && v !== null) || typeof v === 'function';
-  for (const [name, get] of hidden) {
-    let o;
-    try { o = get(); } catch (e) { continue; }
-    if (isObject(o)) register(o, name);
+  const roots = known ? known.roots : [];
+  if (known) {
+    for (let i = 0; i < roots.length; i++) register(hidden[roots[i]][1](), hidden[roots[i]][0]);
+  } else {
+    for (let i = 0; i < hidden.length; i++) {
+      let o;
+      try { o = hidden[i][1](); } catch (e) { continue; }
+      if (isObject(o) && register(o, hidden[i][0])) roots.push(i);
+    }
   }
 
   // --- Code from text. The constructors hang on the prototypes of all functions, so they are replaced there; instanceof goes on working.
@@ -109,46 +118,15 @@
     defineProperty(Object.prototype, '__proto__', { get: oldProto.get, set, enumerable: false, configurable: true });
   }
 
-  // --- The walk: remove what is not listed.
-  const removed = [];
-  const text = (key) => (typeof key === 'symbol' ? '@@' + key.description.replace(/^Symbol\./, '') : key);
-  const remove = (o, key, path) => {
-    if (!deleteProperty(o, key)) throw new TypeError('hardening: ' + path + ' cannot be removed');
-    removed.push(path);
-  };
-  const listed = {};
-  for (const name of ownKeys(permits)) listed[name] = new Set(permits[name]);
-  const visit = (o) => {
-    const name = names.get(o);
-    for (const key of ownKeys(o)) {
-      const short = text(key);
-      const path = o === global && short[0] !== '@' ? short : name + '.' + short;
-      const own = typeof o === 'function' && (key === 'length' || key === 'name');
-      if (!own && !(listed[name] && listed[name].has(short))) { remove(o, key, path); continue; }
-      const d = getOwnPropertyDescriptor(o, key);
-      for (const part of ['value', 'get', 'set']) {
-        const v = d[part];
-        if (!isObject(v) || names.has(v)) continue;
-        if (typeof v !== 'function' && !listed[path]) { remove(o, key, path); break; }
-        register(v, part === 'value' ? path : part + ' ' + path);
-      }
-    }
-  };
-  register(global, 'globalThis');
-  for (let i = 0; i < queue.length; i++) visit(queue[i]);
-  names.forEach((name, o) => {
-    const p = getPrototypeOf(o);
-    if (p !== null && !names.has(p)) throw new TypeError('hardening: the prototype of ' + name + ' is not in the table');
-  });
-
-  // --- The override mistake: where a prototype's property is frozen, an object that inherits it cannot be assigned one of its own. The
-  // properties that programs do assign become accessors that define it. The others stay data, because they are called often.
+  // --- The walk: remove what is not listed. Its steps say how, four items each, which are the number of an object in the queue, a key, what to do,
+  // and the name by which the repair below looks for what was found, or ''.
+  const VALUE = 0, GET = 1, SET = 2, REMOVE = 3, parts = ['value', 'get', 'set'];
   const repair = {
     'Object.prototype': ['constructor', 'hasOwnProperty', 'isPrototypeOf', 'propertyIsEnumerable', 'toLocaleString', 'toString', 'valueOf',
       '__defineGetter__', '__defineSetter__', '__lookupGetter__', '__lookupSetter__'],
     'Function.prototype': ['constructor', 'toString', 'bind', 'apply', 'call'],
     'Array.prototype': ['toString', 'toLocaleString'], // not constructor: map, filter and slice look it up each time
-    'Iterator.prototype': ['constructor', '@@toStringTag'],
+    'Iterator.prototype': ['constructor', Symbol.toStringTag],
     'Map.prototype': ['constructor'],
     'Set.prototype': ['constructor'],
     'Date.prototype': ['constructor', 'toString', 'toJSON'],
@@ -158,32 +136,82 @@
   for (const name of ['Eval', 'Range', 'Reference', 'Syntax', 'Type', 'URI', 'Aggregate', 'Suppressed', 'Internal']) {
     repair[name + 'Error.prototype'] = ['constructor', 'message', 'name'];
   }
-  const tamed = new WeakMap();
+  const removed = [], steps = known ? known.steps : [];
+  const text = (key) => (typeof key === 'symbol' ? '@@' + key.description.replace(/^Symbol\./, '') : key);
+  const step = (from, key, what, name) => { steps.push(from, key, what, name); };
+  const walk = () => {
+    const listed = {};
+    for (const name of ownKeys(permits)) listed[name] = new Set(permits[name]);
+    const remove = (from, key, path) => {
+      if (!deleteProperty(queue[from], key)) throw new TypeError('hardening: ' + path + ' cannot be removed');
+      removed.push(path);
+      step(from, key, REMOVE, '');
+    };
+    const visit = (o, from) => {
+      const name = names.get(o);
+      for (const key of ownKeys(o)) {
+        const short = text(key);
+        const path = o === global && short[0] !== '@' ? short : name + '.' + short;
+        if (typeof o === 'function' && (key === 'length' || key === 'name')) continue;
+        if (!(listed[name] && listed[name].has(short))) { remove(from, key, path); continue; }
+        const d = getOwnPropertyDescriptor(o, key);
+        for (let what = VALUE; what <= SET; what++) {
+          const v = d[parts[what]];
+          if (!isObject(v) || names.has(v)) continue;
+          if (typeof v !== 'function' && !listed[path]) { remove(from, key, path); break; }
+          const own = what === VALUE ? path : parts[what] + ' ' + path;
+          register(v, own);
+          step(from, key, what, repair[own] ? own : '');
+        }
+      }
+    };
+    for (let i = 0; i < queue.length; i++) visit(queue[i], i);
+    names.forEach((name, o) => {
+      const p = getPrototypeOf(o);
+      if (p !== null && !names.has(p)) throw new TypeError('hardening: the prototype of ' + name + ' is not in the table');
+    });
+  };
+  const follow = () => {
+    for (let i = 0; i < steps.length; i += 4) {
+      const o = queue[steps[i]], key = steps[i + 1], what = steps[i + 2];
+      if (what === REMOVE) { deleteProperty(o, key); continue; }
+      const v = what === VALUE ? o[key] : getOwnPropertyDescriptor(o, key)[parts[what]];
+      if (!isObject(v)) throw new TypeError('hardening: the plan is of another realm');
+      queue[queue.length] = v;
+      if (steps[i + 3] !== '') found[steps[i + 3]] = v;
+    }
+  };
+  register(global, 'globalThis');
+  if (known) follow(); else walk();
+
+  // --- The override mistake: where a prototype's property is frozen, an object that inherits it cannot be assigned one of its own. The
+  // properties that programs do assign become accessors that define it. The others stay data, because they are called often.
+  const repaired = [];
   const tame = (o, key) => {
     const d = getOwnPropertyDescriptor(o, key);
     if (!d || !('value' in d) || !d.configurable) return;
-    const { value } = d, label = typeof key === 'symbol' ? '[' + key.description + ']' : key;
-    const get = method(() => value, 'get ' + label, 0);
-    const set = method(function (v) {
-      if (!isObject(this) || this === o) throw new TypeError(text(key) + ' is read-only');
-      const own = getOwnPropertyDescriptor(this, key);
-      if (own === undefined) {
-        if (!defineProperty(this, key, { value: v, writable: true, enumerable: true, configurable: true })) throw new TypeError(text(key) + ' cannot be added');
-      } else if (!reflectSetProperty(this, key, v)) throw new TypeError(text(key) + ' is read-only');
-    }, 'set ' + label, 1);
-    tamed.set(get, freeze([value]));
-    register(get, get.name);
-    register(set, set.name);
+    const { value } = d;
+    const { get, set } = getOwnPropertyDescriptor({
+      get [key]() { return value; },
+      set [key](v) {
+        if (!isObject(this) || this === o) throw new TypeError(text(key) + ' is read-only');
+        const own = getOwnPropertyDescriptor(this, key);
+        if (own === undefined) {
+          if (!defineProperty(this, key, { value: v, writable: true, enumerable: true, configurable: true })) throw new TypeError(text(key) + ' cannot be added');
+        } else if (!reflectSetProperty(this, key, v)) throw new TypeError(text(key) + ' is read-only');
+      },
+    }, key);
+    queue.push(get, set);
+    repaired.push(get, value);
     defineProperty(o, key, { get, set, enumerable: d.enumerable, configurable: true });
   };
   const reflectSetProperty = Reflect.set;
   for (const name of ownKeys(repair)) {
     if (!found[name]) continue;
-    for (const key of repair[name]) tame(found[name], key[0] === '@' ? Symbol[key.slice(2)] : key);
+    for (const key of repair[name]) tame(found[name], key);
   }
 
-  // --- Freeze. The functions above are frozen too: they were registered, or the walk met them.
-  names.forEach((name, o) => { if (o !== global) freeze(o); });
-  const tamedGet = tamed.get.bind(tamed);
-  return freeze({ removed: freeze(removed), objects: names.size - 1, tamed: freeze((f) => (isObject(f) ? tamedGet(f) : undefined)), Date: RealDate });
+  // --- Freeze. The functions above are frozen too: they were queued, or the walk met them.
+  for (let i = 0; i < queue.length; i++) if (queue[i] !== global) freeze(queue[i]);
+  return { removed, objects: queue.length - 1, repaired, plan: { roots, steps }, Date: RealDate };
 })

@@ -10,6 +10,7 @@ import (
 // Host is the half of a compartment that is the same for every engine: the checked configuration, and the evaluations
 // made from it. Engines use it; a program that embeds us does not need it.
 type Host struct {
+	code    DynamicCode
 	limits  Limits
 	powers  []Power
 	modules map[string]string
@@ -19,6 +20,9 @@ type Host struct {
 func NewHost(c Config) (*Host, error) {
 	l, err := c.Limits.Resolve()
 	if err != nil {
+		return nil, err
+	}
+	if err := c.DynamicCode.validate(); err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}
@@ -39,7 +43,7 @@ func NewHost(c Config) (*Host, error) {
 	if err := checkModules(modules); err != nil {
 		return nil, err
 	}
-	return &Host{limits: l, powers: powers, modules: modules}, nil
+	return &Host{limits: l, powers: powers, code: c.DynamicCode, modules: modules}, nil
 }
 
 // root is the part of a power's name before the point.
@@ -57,6 +61,9 @@ func (h *Host) Limits() Limits { return h.limits }
 
 // Powers are the powers in the order they were given. The slice must not be changed.
 func (h *Host) Powers() []Power { return h.powers }
+
+// DynamicCode is what becomes of code that is made from text.
+func (h *Host) DynamicCode() DynamicCode { return h.code }
 
 // Failure is an error that the boundary makes for the guest. The engine remembers which of the guest's error objects
 // stands for it, so that it is known again by identity, and never by its text, when the guest does not catch it.

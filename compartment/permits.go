@@ -237,6 +237,7 @@ var denials = []Denial{
 	{"btoa", "not of the language; Uint8Array.prototype.toBase64 is"},
 	{"globalThis.@@toStringTag", "not of the language"},
 	{"GoError", "shows errors of the host"},
+	{"Array.prototype.@@unscopables.groupBy", "as groupByToMap"},
 	{"Array.prototype.@@unscopables.groupByToMap", "a withdrawn proposal; Map.groupBy is in the language"},
 	{"Error.stackTraceLimit", "state that all code of a realm shares"},
 	{"Error.prepareStackTrace", "code of one part of a program that runs at the errors of another"},
@@ -245,5 +246,7 @@ var denials = []Denial{
 	{"Function.prototype.fileName", "not of the language; names of files"},
 	{"Function.prototype.lineNumber", "not of the language"},
 	{"Function.prototype.columnNumber", "not of the language"},
+	{"BigInt.prototype.length", "not of the language; goja takes the prototype for a function"},
+	{"BigInt.prototype.name", "as BigInt.prototype.length"},
 	{"RegExp.prototype.compile", "changes a regular expression, a frozen one too"},
 }

@@ -270,7 +270,7 @@ func TestHundredAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
-			source := fmt.Sprintf("globalThis.shared = (globalThis.shared ?? 0) + 1; console.log(%d); const t = await readFile('%d'); Array.prototype.n = %d; [t, shared, [].n]", i, i, i)
+			source := fmt.Sprintf("globalThis.shared = (globalThis.shared ?? 0) + 1; console.log(%d); const t = await readFile('%d'); globalThis.n = %d; [t, shared, n]", i, i, i)
 			o, err := s.Evaluate(context.Background(), source)
 			want := fmt.Sprintf(`["text %d",1,%d]`, i, i)
 			if err != nil || string(o.Data) != want || len(o.Console.Entries) != 1 || o.Console.Entries[0].Text != fmt.Sprint(i) {

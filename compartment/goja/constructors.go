@@ -4,15 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"sallyport/compartment"
-
 	"github.com/dop251/goja"
 )
 
 // constructorCheck is a constructor that is looked at before it runs.
 type constructorCheck struct {
 	name  string
-	check func(r *realm, call *goja.FunctionCall) string
+	check check
 	why   string
 }
 
@@ -35,26 +33,27 @@ var constructors = []constructorCheck{
 	{"Proxy", (*realm).checkProxy, "looking through a million proxies recurses on the host's stack"},
 }
 
-// constructorChecks makes the object the hardening script takes the checks from.
-func (r *realm) constructorChecks() (*goja.Object, error) {
+// constructorChecks makes the object that measure.js takes the checks from.
+func (r *realm) constructorChecks() *goja.Object {
 	out := r.vm.NewObject()
 	for _, c := range constructors {
-		f := r.native(c.name, 1, func(call goja.FunctionCall) goja.Value {
-			call.Arguments = append([]goja.Value(nil), call.Arguments...)
-			if why := c.check(r, &call); why != "" {
-				panic(r.throwable(compartment.FailureOf(compartment.KindTooLarge, "RangeError", why), nil))
-			}
-			list := make([]any, len(call.Arguments))
-			for i, a := range call.Arguments {
-				list[i] = a
-			}
-			return r.vm.NewArray(list...)
-		})
-		if err := out.DefineDataProperty(c.name, f, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE); err != nil {
-			return nil, err
+		if err := out.DefineDataProperty(c.name, r.checker(c.name, c.check), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE); err != nil {
+			panic(err) // a new object takes every property
 		}
 	}
-	return out, nil
+	return out
+}
+
+// checker makes a function that gives back the arguments to go on with, or throws.
+func (r *realm) checker(name string, check check) *goja.Object {
+	return r.native(name, 1, func(call goja.FunctionCall) goja.Value {
+		r.look(&call, check)
+		list := make([]any, len(call.Arguments))
+		for i, a := range call.Arguments {
+			list[i] = a
+		}
+		return r.vm.NewArray(list...)
+	})
 }
 
 func (r *realm) checkBuffer(call *goja.FunctionCall) string {
@@ -63,6 +62,7 @@ func (r *realm) checkBuffer(call *goja.FunctionCall) string {
 	if n > maxBuffer {
 		return fmt.Sprintf("a buffer of %.0f bytes; %d are allowed at once", n, maxBuffer)
 	}
+	r.take(n)
 	return ""
 }
 
@@ -79,6 +79,7 @@ func (r *realm) checkTyped(call *goja.FunctionCall) string {
 	if n > maxBuffer/8 {
 		return fmt.Sprintf("a typed array of %.0f elements; %d are allowed at once", n, maxBuffer/8)
 	}
+	r.take(n * 8)
 	return ""
 }
 

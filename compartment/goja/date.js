@@ -1,8 +1,8 @@
-// The Date of a realm without a clock and without a time zone. What needs the present moment is refused; everything local is UTC, so that a
-// program gives the same answer on every host.
-(function (with_) {
+// The Date of a realm without a time zone: everything local is UTC, so that a program gives the same answer on every host. The clock is withheld by
+// the hardening script, which comes after this one.
+(function (tools) {
   'use strict';
-  const { refuse, hide, rename, uncurry } = with_;
+  const { hide, rename, uncurry } = tools;
   const Real = Date, proto = Date.prototype, { construct, ownKeys } = Reflect;
   const { UTC, parse: realParse } = Date;
   const test = uncurry(RegExp.prototype.test), text = String;
@@ -30,7 +30,6 @@
   const valueOf = uncurry(proto.valueOf), { apply } = Reflect;
 
   const Without = rename(function (...args) {
-    if (new.target === undefined || args.length === 0) refuse('the clock');
     if (args.length > 1) return construct(Real, [apply(UTC, undefined, args)], new.target);
     const v = primitive(args[0]);
     return construct(Real, [typeof v === 'string' ? parse(v) : v], new.target);
@@ -39,7 +38,6 @@
   hide(proto, 'constructor', Without);
   hide(Without, 'UTC', UTC);
   hide(Without, 'parse', rename((s) => parse(text(s)), 'parse', 1));
-  hide(Without, 'now', rename(() => refuse('the clock'), 'now', 0));
   hide(globalThis, 'Date', Without);
 
   // Methods that would look at the host's zone or language.
@@ -47,7 +45,7 @@
     for (const verb of ['get', 'set']) {
       const utc = proto[verb + 'UTC' + unit];
       if (utc === undefined) continue;
-      hide(proto, verb + unit, rename(function (...args) { return apply(utc, this, args); }, verb + unit, utc.length));
+      hide(proto, verb + unit, rename({ m(...args) { return apply(utc, this, args); } }.m, verb + unit, utc.length));
     }
   }
   const get = {};
@@ -69,11 +67,13 @@
   for (const name of ownKeys(forms)) {
     if (!(name in proto)) continue;
     const f = forms[name];
-    hide(proto, name, rename(function () {
-      const t = valueOf(this); // a TypeError when this is not a date
-      if (t !== t) return name === 'getTimezoneOffset' || name === 'getYear' ? NaN : 'Invalid Date';
-      return f(this);
-    }, name, 0));
+    hide(proto, name, rename({
+      m() { // a method, since these are no constructors
+        const t = valueOf(this); // a TypeError when this is not a date
+        if (t !== t) return name === 'getTimezoneOffset' || name === 'getYear' ? NaN : 'Invalid Date';
+        return f(this);
+      },
+    }.m, name, 0));
   }
   delete proto.setYear;
 })

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -221,61 +220,6 @@ func child(t *testing.T, test string, env ...string) string {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return string(out)
-}
-
-// killers are programs that end a process that runs them on plain goja; see also the programs in the room above.
-var killers = map[string]string{
-	"a source of brackets":              strings.Repeat("[", 200<<10),
-	"a source of brackets that close":   strings.Repeat("[", 100<<10) + strings.Repeat("]", 100<<10),
-	"a source of parentheses":           strings.Repeat("(", 100<<10) + "1" + strings.Repeat(")", 100<<10),
-	"a source of objects":               strings.Repeat("({a:", 40<<10) + "1" + strings.Repeat("})", 40<<10),
-	"brackets that hide from a scan":    strings.Repeat("[x++ /\"/]\", ", 20<<10),
-	"templates in templates":            strings.Repeat("`${", 60<<10) + "1" + strings.Repeat("}`", 60<<10),
-	"arrows":                            strings.Repeat("a=>", 80<<10) + "1",
-	"deep JSON":                         "JSON.parse('['.repeat(5e6))",
-	"a proxy that is its own prototype": "const t = {}, p = new Proxy(t, {}); Object.setPrototypeOf(t, p); p.x",
-	"8 GiB at once":                     "new ArrayBuffer(8 * 2 ** 30)",
-	"a text of 2^40":                    "'x'.repeat(2 ** 40)",
-	"a list of 2^31 arguments":          "Math.max.apply(null, { length: 2 ** 31 })",
-	"proxies around proxies":            "let p = {}; for (let i = 0; i < 5e6; i++) p = new Proxy(p, {}); p.x",
-}
-
-// TestKillers: each program that ends a process on plain goja ends in an outcome here.
-func TestKillers(t *testing.T) {
-	name := os.Getenv("SALLYPORT_KILLER")
-	if name == "" {
-		for name := range killers {
-			t.Run(name, func(t *testing.T) { require.Contains(t, child(t, "TestKillers", "SALLYPORT_KILLER="+name), "lives on") })
-		}
-		return
-	}
-	r, err := NewWithoutMemoryLimit().Open(t.Context(), compartment.Config{Limits: compartment.Limits{Time: 2 * time.Second}})
-	require.NoError(t, err)
-	o, err := r.Evaluate(t.Context(), killers[name])
-	require.NoError(t, err)
-	require.NotEqual(t, compartment.StatusOK, o.Status)
-	t.Logf("lives on: %s", o.Kind)
-}
-
-// TestKillersAreReal is the other arm: the programs that fill the stack do end the process on plain goja. The stack
-// is kept small here, so that it is full soon; those that would take all memory are not tried.
-func TestKillersAreReal(t *testing.T) {
-	name := os.Getenv("SALLYPORT_REAL_KILLER")
-	if name == "" {
-		for _, name := range []string{"a source of brackets", "a source of objects", "templates in templates", "deep JSON", "a proxy that is its own prototype"} {
-			t.Run(name, func(t *testing.T) {
-				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillersAreReal$", "-test.timeout=50s")
-				cmd.Env = append(os.Environ(), "SALLYPORT_REAL_KILLER="+name)
-				out, err := cmd.CombinedOutput()
-				require.Error(t, err)
-				require.Contains(t, string(out), "stack exceeds", "it died of its stack, and of nothing else")
-			})
-		}
-		return
-	}
-	debug.SetMaxStack(64 << 20)
-	_, err := goja.New().RunString(killers[name])
-	t.Logf("survived: %v", err)
 }
 
 // TestPanicOfTheEngine: a fault of the engine ends that compartment and nothing else.

@@ -1,9 +1,11 @@
 package goja
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	"sallyport/compartment"
@@ -24,15 +26,30 @@ const (
 	maxGroups  = 100      // groups in it
 	maxProxies = 100      // proxies around each other: looking through them recurses on the stack of the host
 
+	maxBits       = 1 << 20 // bits of a BigInt that one operation may make out of a count
 	maxPrototypes = 1000    // prototypes of one object
 	maxReplaced   = 1 << 28 // characters a replacement could make at worst
 )
 
-// guard is one built-in that is looked at before it runs. check may replace arguments by what they convert to, so
-// that they cannot convert to something else afterwards, and says what is too large, or nothing.
+// check looks at a call before it is made. It may replace arguments by what they convert to, so that they cannot convert to something else
+// afterwards, and says what is too large, or nothing.
+type check func(r *realm, call *goja.FunctionCall) string
+
+// look has a call looked at, on arguments of our own, and throws when something is too large.
+func (r *realm) look(call *goja.FunctionCall, c check) {
+	call.Arguments = append([]goja.Value(nil), call.Arguments...)
+	if why := c(r, call); why != "" {
+		r.throw(tooLarge("%s", why))
+	}
+}
+
+// throw throws an error of the boundary into the guest.
+func (r *realm) throw(f *compartment.Failure) { panic(r.throwable(f, nil)) }
+
+// guard is one built-in that is looked at before it runs.
 type guard struct {
 	path  string
-	check func(r *realm, call *goja.FunctionCall) string
+	check check
 	why   string
 }
 
@@ -52,15 +69,30 @@ var guards = []guard{
 	{"Object.setPrototypeOf", (*realm).checkPrototype, "a proxy that is its own prototype recurses for ever"},
 	{"Reflect.setPrototypeOf", (*realm).checkPrototype, "as above"},
 	{"BigInt.prototype.toString", (*realm).checkDigits, "takes the square of the digits"},
+	{"BigInt.asIntN", (*realm).checkBits, "2^53 bits of a negative number are made at once"},
+	{"BigInt.asUintN", (*realm).checkBits, "as asIntN"},
 }
 
 // visitors are the built-ins of arrays that visit every index up to a length, which may be a lie of 2^53 - 1.
 var visitors = strings.Fields(`concat copyWithin every fill filter find findIndex findLast findLastIndex flat flatMap forEach includes
-	indexOf join lastIndexOf map reduce reduceRight reverse slice some sort splice toLocaleString toReversed toSorted toSpliced unshift with`)
+	indexOf lastIndexOf map reduce reduceRight reverse slice some sort splice toReversed toSorted toSpliced unshift with`)
+
+// sums are more guards, of what is small for each part and large in all.
+var sums = []guard{
+	{"Array.prototype.concat", (*realm).checkConcat, "65,000 times a long list"},
+	{"Array.prototype.flat", (*realm).checkFlat, "a million times a long list, or lists a million deep"},
+	{"Array.prototype.values", (*realm).checkVisit, "spreading a list of 2^32 fills the memory in one step"},
+	{"Array.prototype.keys", (*realm).checkVisit, "as values"},
+	{"Array.prototype.entries", (*realm).checkVisit, "as values"},
+	{"String.prototype.concat", (*realm).checkTexts, "65,000 times a long text"},
+	{"String.prototype.split", (*realm).checkText, "a list of as many parts as there are characters"},
+	{"String.prototype.match", (*realm).checkText, "as split"},
+	{"String.raw", (*realm).checkRaw, "a length of 2^53 takes years"},
+}
 
 // guard puts the guards in front of the built-ins. One that this engine does not have is left out.
 func (r *realm) guard() error {
-	for _, g := range guards {
+	for _, g := range slices.Concat(guards, sums) {
 		if err := r.guardOne(g); err != nil {
 			return fmt.Errorf("guard %s: %w", g.path, err)
 		}
@@ -73,7 +105,7 @@ func (r *realm) guard() error {
 			return fmt.Errorf("guard Array.prototype.%s: %w", name, err)
 		}
 	}
-	return r.guardProto()
+	return errors.Join(r.guardProto(), r.guardText(), r.guardStringify(), r.guardIterators())
 }
 
 // guardOne replaces one built-in by a function of the same name that looks first.
@@ -83,10 +115,7 @@ func (r *realm) guardOne(g guard) error {
 	object := holder.Get(name).(*goja.Object)
 	inner := asBuiltin(object)
 	f := r.native(name, int(object.Get("length").ToInteger()), func(call goja.FunctionCall) goja.Value {
-		call.Arguments = append([]goja.Value(nil), call.Arguments...)
-		if why := g.check(r, &call); why != "" {
-			panic(r.throwable(compartment.FailureOf(compartment.KindTooLarge, "RangeError", why), nil))
-		}
+		r.look(&call, g.check)
 		return inner(call)
 	})
 	return holder.DefineDataProperty(name, f, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
@@ -119,6 +148,7 @@ func (r *realm) checkRepeat(call *goja.FunctionCall) string {
 	if ok && length > 0 && n > maxText/length {
 		return fmt.Sprintf("repeat asks for a text of %.0f characters; %d are allowed at once", float64(n)*float64(length), maxText)
 	}
+	r.take(float64(n) * float64(length))
 	return ""
 }
 
@@ -128,6 +158,7 @@ func (r *realm) checkPad(call *goja.FunctionCall) string {
 	if n > maxText {
 		return fmt.Sprintf("padding asks for a text of %d characters; %d are allowed at once", n, maxText)
 	}
+	r.take(float64(n))
 	return ""
 }
 
@@ -161,6 +192,9 @@ func (r *realm) checkJSON(call *goja.FunctionCall) string {
 		return ""
 	}
 	fix(call, 0, s)
+	if s.Length() > maxItems {
+		return fmt.Sprintf("JSON of %d characters; %d are read", s.Length(), maxItems)
+	}
 	depth, quoted := 0, false
 	for i, n := 0, s.Length(); i < n; i++ {
 		switch c := s.CharAt(i); {
@@ -196,7 +230,7 @@ func (r *realm) checkFrom(call *goja.FunctionCall) string {
 }
 
 // checkListAt makes the check of a function whose argument at i is a list of arguments.
-func checkListAt(i int) func(*realm, *goja.FunctionCall) string {
+func checkListAt(i int) check {
 	return func(r *realm, call *goja.FunctionCall) string {
 		if n := r.lengthOf(call.Argument(i)); n > maxSpread {
 			return fmt.Sprintf("a call with %.0f arguments; %d are allowed", n, maxSpread)
@@ -221,6 +255,8 @@ func (r *realm) lengthOf(v goja.Value) float64 {
 		return n.ToFloat()
 	case isTypedArray(typ):
 		return 0
+	case o.ClassName() == "Array":
+		return o.Get("length").ToFloat() // always data, and its own
 	}
 	n, plain := r.dataField(o, "length")
 	switch {
@@ -259,7 +295,7 @@ func (r *realm) guardProto() error {
 	set := asBuiltin(d.Get("set").(*goja.Object))
 	f := r.native("set __proto__", 1, func(call goja.FunctionCall) goja.Value {
 		if why := r.proxyIn(call.Argument(0)); why != "" {
-			panic(r.throwable(compartment.FailureOf(compartment.KindTooLarge, "RangeError", why), nil))
+			r.throw(tooLarge("%s", why))
 		}
 		return set(call)
 	})
@@ -273,6 +309,16 @@ func (r *realm) checkDigits(call *goja.FunctionCall) string {
 	}
 	if n, ok := call.This.Export().(*big.Int); ok && n.BitLen() > maxDigits*4 {
 		return fmt.Sprintf("a BigInt of more than %d digits cannot be written", maxDigits)
+	}
+	return ""
+}
+
+// checkBits looks at how many bits are asked for. To read fewer than there are is always possible.
+func (r *realm) checkBits(call *goja.FunctionCall) string {
+	n := call.Argument(0).ToNumber().ToFloat()
+	fix(call, 0, r.vm.ToValue(n))
+	if n > maxBits {
+		return fmt.Sprintf("a BigInt of %.0f bits; %d are allowed", n, maxBits)
 	}
 	return ""
 }

@@ -84,3 +84,13 @@ func (r *realm) settle(s settler, to compartment.Settled) error {
 	}
 	return s.resolve(r.copyIn(to.Value))
 }
+
+// fixed tells whether a name is a power's, which a function of the guest cannot have.
+func (r *realm) fixed(name string) bool {
+	for _, p := range r.host.Powers() {
+		if first, _, _ := strings.Cut(p.Name, "."); first == name {
+			return true
+		}
+	}
+	return false
+}

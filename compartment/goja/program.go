@@ -1,6 +1,7 @@
 package goja
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"unicode/utf16"
@@ -21,8 +22,8 @@ type syntaxError struct {
 
 // compile makes code of the guest's source, which is parsed alone and as it is: there is no text around it that it
 // could break out of. Only when await stands at the top level is it looked at as the body of an async function; see
-// awaiting.
-func compile(source string) (*goja.Program, *syntaxError) {
+// awaiting. fixed tells the names of the global object that no declaration can have.
+func compile(source string, fixed func(name string) bool) (*goja.Program, *syntaxError) {
 	tree, alone := parse(source)
 	if !strings.Contains(source, "await") {
 		if alone != nil {
@@ -30,7 +31,7 @@ func compile(source string) (*goja.Program, *syntaxError) {
 		}
 		return finishCompile(tree, source)
 	}
-	body, inside := awaiting(source)
+	body, inside := awaiting(source, fixed)
 	switch {
 	case body != nil:
 		return finishCompile(body, source)
@@ -63,6 +64,9 @@ func parse(source string) (*ast.Program, *syntaxError) {
 
 // finishCompile turns a tree into code; what only the compiler notices is a syntax error too.
 func finishCompile(tree *ast.Program, source string) (*goja.Program, *syntaxError) {
+	if mayCount(source) {
+		countShifts(tree)
+	}
 	p, err := goja.CompileAST(tree, false)
 	switch e := err.(type) {
 	case nil:
@@ -108,7 +112,7 @@ const (
 // The source could close the function's bracket and go on. So what was parsed is looked at, not the text: the tree
 // must be one expression statement that is one async arrow function and nothing else, and no text can make it that
 // and be outside of it.
-func awaiting(source string) (*ast.Program, *syntaxError) {
+func awaiting(source string, fixed func(name string) bool) (*ast.Program, *syntaxError) {
 	tree, bad := parse(asyncHead + source + asyncTail)
 	if bad != nil {
 		return nil, bad.inside(source)
@@ -137,6 +141,10 @@ func awaiting(source string) (*ast.Program, *syntaxError) {
 	}
 	if !w.awaits {
 		return nil, nil
+	}
+	if twice := globalize(tree, arrow, body, fixed); twice != nil {
+		at := tree.File.Position(int(twice.Idx) - 1)
+		return nil, &syntaxError{message: fmt.Sprintf("Identifier '%s' has already been declared", twice.Name), line: at.Line, column: columnOf(source, at.Line, at.Column)}
 	}
 	returnLast(body.List)
 	statement.Expression = &ast.CallExpression{Callee: arrow}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sallyport/compartment"
 )
 
 // TestPlaces: whatever is wrong is placed in the author's own lines, also where await makes the source the body of a
@@ -45,6 +47,12 @@ func TestStackText(t *testing.T) {
 	require.Contains(t, string(o.Data), "program:3:2")
 }
 
+// TestFunctionsOfAnAwait: the later of two functions wins, and one with the name of a constant is refused.
+func TestFunctionsOfAnAwait(t *testing.T) {
+	require.Equal(t, "2", string(evaluate(t, "await 0; function f() { return 1 } function f() { return 2 } f()").Data))
+	require.Equal(t, compartment.KindParse, evaluate(t, "const twice = await 1; function twice() {}").Kind)
+}
+
 // FuzzCompile: a source that is not a program is a syntax error, and no source of any kind gets out of the function
 // that await makes of it.
 func FuzzCompile(f *testing.F) {
@@ -55,7 +63,7 @@ func FuzzCompile(f *testing.F) {
 		if scanKind(t, source) != "" {
 			return
 		}
-		tree, _ := awaiting(source)
+		tree, _ := awaiting(source, func(string) bool { return false })
 		if tree == nil {
 			return
 		}

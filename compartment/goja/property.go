@@ -33,6 +33,12 @@ func (r *realm) ownPropertyAt(o *goja.Object, key goja.Value) property {
 		switch name {
 		case "value":
 			p.accessor, p.value = false, d.Get(name)
+		case "get": // plain data, before the override mistake was repaired
+			if get, ok := d.Get(name).(*goja.Object); ok {
+				if v, ours := r.tamed[get]; ours {
+					p.accessor, p.value = false, v
+				}
+			}
 		case "enumerable":
 			p.enumerable = d.Get(name).ToBoolean()
 		}

@@ -1,11 +1,9 @@
 package goja
 
 import (
-	_ "embed"
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 
 	"sallyport/compartment"
 
@@ -13,26 +11,11 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-//go:embed harden.js
-var hardenSource string
-
-//go:embed date.js
-var dateSource string
-
 // boundaryFile is what a stack shows for the scripts of the boundary, and programFile for the guest's.
 const (
 	boundaryFile = "boundary"
 	programFile  = "program"
 )
-
-// scripts are the boundary's own, compiled once. Compiled code has no state and is shared by all realms.
-var scripts = sync.OnceValues(func() (c struct{ harden, date *goja.Program }, err error) {
-	if c.harden, err = goja.Compile(boundaryFile, hardenSource, true); err != nil {
-		return c, err
-	}
-	c.date, err = goja.Compile(boundaryFile, dateSource, true)
-	return c, err
-})
 
 // realm is one goja runtime with its hardened global object. Only one goroutine may use it at a time.
 type realm struct {
@@ -50,6 +33,14 @@ type realm struct {
 	promises map[int]settler
 	// unhandled are the rejected promises that nobody looked at.
 	unhandled map[*goja.Promise]bool
+	// tamed are the getters that stand for plain data since the override mistake was repaired, with the data.
+	tamed map[*goja.Object]goja.Value
+	// nested is how deep built-ins are inside of what they go into.
+	nested  int
+	joining []*goja.Object // the arrays among that
+	// taken is how many bytes were asked for at once since the heap was last looked at.
+	taken int64
+	watch *memoryWatch // of the evaluation that runs
 }
 
 // settler is the two ends of a promise of ours.
@@ -78,19 +69,14 @@ type kept struct {
 }
 
 // newRealm makes a runtime, hardens it and hands in the powers.
-func newRealm(host *compartment.Host) (r *realm, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &compartment.Error{Code: compartment.CodeEngine, Reason: "harden the realm", Err: fmt.Errorf("panic: %v", p)}
-		}
-	}()
-	r = &realm{vm: goja.New(), host: host, powers: map[*goja.Object]string{}, promises: map[int]settler{}, unhandled: map[*goja.Promise]bool{}}
-	// Source maps named in guest text would be opened as files of the host, also through eval.
-	r.vm.SetParserOptions(parser.WithDisableSourceMaps)
-	r.vm.SetMaxCallStackSize(host.Limits().StackDepth)
-	r.vm.SetPromiseRejectionTracker(r.trackRejection)
-	if err := r.harden(); err != nil {
-		return nil, &compartment.Error{Code: compartment.CodeEngine, Reason: "harden the realm", Err: err}
+func newRealm(host *compartment.Host) (*realm, error) {
+	p, err := plans[host.DynamicCode()]()
+	if err != nil {
+		return nil, err
+	}
+	r, err := prepare(host, func(r *realm) error { _, err := r.harden(p); return err })
+	if err != nil {
+		return nil, err
 	}
 	if err := r.grant(); err != nil {
 		return nil, &compartment.Error{Code: compartment.CodeEngine, Reason: "hand in the powers", Err: err}
@@ -98,40 +84,24 @@ func newRealm(host *compartment.Host) (r *realm, err error) {
 	return r, nil
 }
 
-// harden keeps what the host needs, runs the boundary's scripts, and puts guards before the built-ins that do not
-// stop by themselves.
-func (r *realm) harden() error {
-	r.keep()
-	s, err := scripts()
-	if err != nil {
-		return err
-	}
-	date, err := r.vm.RunProgram(s.date)
-	if err != nil {
-		return err
-	}
-	hardener, err := r.vm.RunProgram(s.harden)
-	if err != nil {
-		return err
-	}
-	call, ok := goja.AssertFunction(hardener)
-	if !ok {
-		return fmt.Errorf("the hardening script is no function")
-	}
-	checks, err := r.constructorChecks()
-	if err != nil {
-		return err
-	}
-	host := r.vm.NewObject()
-	for name, v := range map[string]goja.Value{"refuse": r.native("refuse", 2, r.refuse), "date": date, "checks": checks} {
-		if err := host.DefineDataProperty(name, v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE); err != nil {
-			return err
+// prepare makes a runtime, keeps what the host needs of it, and has it hardened.
+func prepare(host *compartment.Host, harden func(*realm) error) (r *realm, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &compartment.Error{Code: compartment.CodeEngine, Reason: "harden the realm", Err: fmt.Errorf("panic: %v", p)}
 		}
+	}()
+	r = &realm{vm: goja.New(), host: host, powers: map[*goja.Object]string{}, promises: map[int]settler{}, unhandled: map[*goja.Promise]bool{},
+		tamed: map[*goja.Object]goja.Value{}}
+	// Source maps named in guest text would be opened as files of the host, also through eval.
+	r.vm.SetParserOptions(parser.WithDisableSourceMaps)
+	r.vm.SetMaxCallStackSize(host.Limits().StackDepth)
+	r.vm.SetPromiseRejectionTracker(r.trackRejection)
+	r.keep()
+	if err := harden(r); err != nil {
+		return nil, &compartment.Error{Code: compartment.CodeEngine, Reason: "harden the realm", Err: err}
 	}
-	if _, err = call(goja.Undefined(), host); err != nil {
-		return err
-	}
-	return r.guard()
+	return r, nil
 }
 
 // keep takes over the built-ins. It panics when the engine lacks one, which newRealm turns into an error.
@@ -151,7 +121,7 @@ func (r *realm) keep() {
 	}
 	k.date, k.bytes = r.object("Date"), r.object("Uint8Array")
 	k.errors = map[string]*goja.Object{}
-	for _, name := range []string{"Error", "TypeError", "RangeError"} {
+	for _, name := range []string{"Error", "TypeError", "RangeError", "SyntaxError"} {
 		k.errors[name] = r.object(name)
 	}
 	k.referenceError = r.object("ReferenceError.prototype")

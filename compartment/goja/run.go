@@ -26,7 +26,7 @@ func (r *realm) run(ev *compartment.Evaluation, source string) (end compartment.
 	if f := scan(source, r.host.Limits()); f != nil {
 		return compartment.Ending{Kind: f.Kind, Exception: &compartment.Exception{Name: f.Name, Message: f.Text}, Err: f.Err}
 	}
-	program, bad := compile(source)
+	program, bad := compile(source, r.fixed)
 	if bad != nil {
 		return r.syntax(bad, source)
 	}

@@ -17,16 +17,6 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// DynamicCode says what becomes of code that is made from text: eval and the function constructors.
-type DynamicCode uint8
-
-const (
-	// Refuse refuses it; the program can catch that.
-	Refuse DynamicCode = iota
-	// OwnGlobal lets it run, in the compartment's own global object, like any other code of the compartment. Old libraries want it.
-	OwnGlobal
-)
-
 // Options say which guest to host and how. The zero Options are the ones to use.
 type Options struct {
 	// Guest is the module. When it is empty it is the one that is embedded, or the one in the user's cache (see package guest). When it is set it must be the guest
@@ -39,8 +29,6 @@ type Options struct {
 	CacheDir string
 	// NoCache keeps no compiled code: each New then compiles, which takes a third of a second.
 	NoCache bool
-	// DynamicCode says what eval does. The zero value refuses it.
-	DynamicCode DynamicCode
 }
 
 // Engine hosts the guest. It is safe for concurrent use.
@@ -54,7 +42,9 @@ type Engine struct {
 
 	system  memorySystem
 	staging sync.Pool // of *[]byte, for the memory that instances have before it becomes the image
-	base    *base     // the hardened realm every compartment starts from
+
+	baseMu sync.Mutex                       // held while a base is made
+	bases  [compartment.OwnGlobal + 1]*base // the hardened realms that compartments start from; the one for OwnGlobal when it was asked for
 
 	life   sync.RWMutex // read-locked while a compartment is opened, so that the engine is not closed meanwhile
 	mu     sync.Mutex   // guards what follows
@@ -98,13 +88,14 @@ func newEngine(ctx context.Context, o Options, system memorySystem, quantum int3
 	if err := e.compile(ctx, metered); err != nil {
 		return nil, err
 	}
-	if err := e.makeBase(); err != nil {
-		return nil, errors.Join(engineError("make the realm", err), e.Close())
+	b, err := e.base(compartment.RefuseCode)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
 	}
 	first := int(e.module.ExportedMemories()[memoryName].Min()) * pageSize
 	e.staging.New = func() any {
 		var area []byte
-		if e.base.image.size() > first {
+		if b.image.size() > first {
 			area = make([]byte, first)
 		}
 		return &area
@@ -144,17 +135,27 @@ func findGuest(o Options) ([]byte, error) {
 	return module, nil
 }
 
-// makeBase makes the realm that compartments start from.
-func (e *Engine) makeBase() error {
+// base is the realm that compartments with that setting start from. It is made when it is first asked for: few engines need more than one. The
+// engine must not be closed meanwhile.
+func (e *Engine) base(code compartment.DynamicCode) (*base, error) {
+	e.baseMu.Lock()
+	defer e.baseMu.Unlock()
+	if e.bases[code] != nil {
+		return e.bases[code], nil
+	}
 	in, err := e.newInstance(setupMemory, nil)
 	if err != nil {
-		return err
+		return nil, engineError("make the realm", err)
 	}
-	err = in.makeRealm(e.options.DynamicCode)
-	if err == nil {
-		e.base, err = e.newBase(in)
+	var b *base
+	if err = in.makeRealm(code); err == nil {
+		b, err = e.newBase(in)
 	}
-	return errors.Join(err, in.close())
+	if err = errors.Join(err, in.close()); err != nil {
+		return nil, engineError("make the realm", err)
+	}
+	e.bases[code] = b
+	return b, nil
 }
 
 // Name is "wasm".
@@ -184,11 +185,18 @@ func (e *Engine) Open(ctx context.Context, c compartment.Config) (compartment.Co
 	}
 	e.life.RLock()
 	defer e.life.RUnlock()
-	r := &room{engine: e, host: host, failures: &failures{}, limit: defaultMemory}
+	if e.isClosed() {
+		return nil, errEngineClosed
+	}
+	b, err := e.base(host.DynamicCode())
+	if err != nil {
+		return nil, err
+	}
+	r := &room{engine: e, host: host, base: b, failures: &failures{}, limit: defaultMemory}
 	if m := host.Limits().MemoryBytes; m != 0 {
 		r.limit = uint64(m) / pageSize * pageSize
 	}
-	if least := uint64(e.base.image.size()) + 8*pageSize; r.limit < least {
+	if least := uint64(b.image.size()) + 8*pageSize; r.limit < least {
 		return nil, &compartment.Error{Code: compartment.CodeConfig, Field: "limits.memory_bytes", Value: fmt.Sprint(host.Limits().MemoryBytes),
 			Bound: fmt.Sprintf("at least %d, for the realm itself", least)}
 	}
@@ -199,6 +207,13 @@ func (e *Engine) Open(ctx context.Context, c compartment.Config) (compartment.Co
 	e.open[r] = true
 	e.mu.Unlock()
 	return r, nil
+}
+
+// isClosed tells whether Close was called.
+func (e *Engine) isClosed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
 }
 
 // delist forgets a compartment that was closed.
@@ -232,8 +247,10 @@ func (e *Engine) Close() error {
 	for _, in := range idle {
 		errs = append(errs, in.close())
 	}
-	if e.base != nil {
-		errs = append(errs, e.base.image.close())
+	for _, b := range e.bases {
+		if b != nil {
+			errs = append(errs, b.image.close())
+		}
 	}
 	return errors.Join(append(errs, e.runtime.Close(context.Background()), e.system.close())...)
 }

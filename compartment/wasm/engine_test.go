@@ -11,6 +11,7 @@ import (
 	"sallyport/compartment"
 	"sallyport/compartment/wasm/guest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/tetratelabs/wazero"
 )
@@ -175,8 +176,7 @@ func TestInterfaceTable(t *testing.T) {
 
 // TestDynamicCode: allowed, it runs in the compartment's own global and nowhere else, and is stopped like any other code.
 func TestDynamicCode(t *testing.T) {
-	e := newTestEngine(t, Options{DynamicCode: OwnGlobal})
-	r := open(t, e, compartment.Config{Limits: compartment.Limits{Time: brief}})
+	r := open(t, testEngine(t), compartment.Config{DynamicCode: compartment.OwnGlobal, Limits: compartment.Limits{Time: brief}})
 	for source, want := range map[string]string{
 		"eval('1 + 1')": "2",
 		"Function('return this')() === globalThis":                                                   "true",
@@ -191,6 +191,32 @@ func TestDynamicCode(t *testing.T) {
 	require.Equal(t, compartment.KindTime, evaluate(t, r, "eval('for (;;);')").Kind)
 	require.Equal(t, compartment.KindThrown, evaluate(t, r, "eval('('.repeat(1e5))").Kind)
 	require.Equal(t, compartment.KindNoModules, evaluate(t, r, "await eval('import(\"fs\")')").Kind)
+}
+
+// TestDynamicCodeIsNotMixed: an instance that is used again goes to a compartment with the same setting, also when both are asked for at once.
+func TestDynamicCodeIsNotMixed(t *testing.T) {
+	e := newTestEngine(t, Options{})
+	require.Nil(t, e.bases[compartment.OwnGlobal], "it is made when it is asked for")
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for j := range 10 {
+				code := compartment.DynamicCode((i + j) % 2)
+				c, err := e.Open(context.Background(), compartment.Config{DynamicCode: code})
+				if !assert.NoError(t, err) {
+					return
+				}
+				o, err := c.Evaluate(context.Background(), "eval('1')")
+				assert.NoError(t, err)
+				assert.Equal(t, code == compartment.OwnGlobal, o.Status == compartment.StatusOK)
+				assert.NoError(t, c.Close())
+			}
+		})
+	}
+	wg.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	require.NotEmpty(t, e.idle, "instances were kept")
 }
 
 // TestTraps: what wazero returns is known for what it is, and its trace of the guest's functions is cut.

@@ -47,6 +47,7 @@ type instance struct {
 	thrown     handle // what a function of the boundary threw; see invoke
 	lastNumber handle // an argument of the boundary's functions; see copier.number
 
+	base  *base  // what it was made from; nil in the one that a base is made of
 	fixed *fixed // handles that are the same in every copy of an image
 	realm realm
 }

@@ -80,7 +80,7 @@ type realm struct {
 }
 
 // makeRealm makes the realm of a new instance: the engine's own, hardened, with the boundary's functions.
-func (in *instance) makeRealm(dynamicCode DynamicCode) error {
+func (in *instance) makeRealm(code compartment.DynamicCode) error {
 	in.call(xInitialize)
 	if r := in.call(xInit); r != 0 && in.dead == nil {
 		return fmt.Errorf("the guest could not make a realm: %d", int32(r))
@@ -92,7 +92,7 @@ func (in *instance) makeRealm(dynamicCode DynamicCode) error {
 		return errors.New("the guest gave no memory")
 	}
 	in.writeText(in.fixed.programFile, programFile)
-	kept, err := in.runBoundary(dynamicCode)
+	kept, err := in.runBoundary(code)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ const firstCollection = 4 << 20
 const setupStack = 256 << 10
 
 // runBoundary runs the scripts of the boundary and returns the object with its functions.
-func (in *instance) runBoundary(dynamicCode DynamicCode) (handle, error) {
+func (in *instance) runBoundary(code compartment.DynamicCode) (handle, error) {
 	harden, err := in.script(compartment.HardeningScript())
 	if err != nil {
 		return 0, fmt.Errorf("the hardening script: %w", err)
@@ -127,7 +127,7 @@ func (in *instance) runBoundary(dynamicCode DynamicCode) (handle, error) {
 	}
 	one, zero, permits := in.newNumber(1), in.newNumber(0), in.newString(compartment.PermitsJSON())
 	ownGlobal := zero
-	if dynamicCode == OwnGlobal {
+	if code == compartment.OwnGlobal {
 		ownGlobal = one
 	}
 	in.fixed.undefined = zero // until there is one

@@ -12,6 +12,7 @@ import (
 type room struct {
 	engine   *Engine
 	host     *compartment.Host
+	base     *base
 	limit    uint64
 	failures *failures
 
@@ -30,7 +31,7 @@ const stackBytes = 256
 
 // fresh makes an instance with a realm nobody has used, and the powers.
 func (r *room) fresh() (*instance, error) {
-	in, err := r.engine.take(r.limit)
+	in, err := r.engine.take(r.base, r.limit)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func (r *room) fresh() (*instance, error) {
 
 // again makes an instance in the state that was noted before the last evaluation.
 func (r *room) again() (*instance, error) {
-	in, err := r.engine.take(r.limit)
+	in, err := r.engine.take(r.base, r.limit)
 	if err != nil {
 		return nil, err
 	}

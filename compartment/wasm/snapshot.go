@@ -65,7 +65,7 @@ func (in *instance) become(b *base) error {
 	}
 	in.setGlobals(b.globals)
 	in.left.(api.MutableGlobal).Set(uint64(uint32(in.engine.quantum)))
-	in.fixed = b.fixed
+	in.base, in.fixed = b, b.fixed
 	return nil
 }
 
