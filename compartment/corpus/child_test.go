@@ -118,18 +118,19 @@ func control() {
 
 // command is how a child is started.
 func command(ctx context.Context, engine string, wrapper ...string) *exec.Cmd {
-	args := append(wrapper, os.Args[0], "-test.run=^$")
+	args := append(slices.Clone(wrapper), os.Args[0], "-test.run=^$")
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), childEngine+"="+engine)
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }
 
-// runAll runs attacks in children, a new one whenever the last has ended, and returns a verdict for each.
-func runAll(ctx context.Context, engine string, attacks []attack) (map[string]verdict, error) {
+// runAll runs attacks in children, a new one whenever the last has ended, and returns a verdict for each. Each child is started through the wrapper, when
+// there is one.
+func runAll(ctx context.Context, engine string, attacks []attack, wrapper ...string) (map[string]verdict, error) {
 	verdicts := map[string]verdict{}
 	for left := attacks; len(left) > 0; {
-		got, begun, ended, err := runSome(ctx, engine, left)
+		got, begun, ended, err := runSome(ctx, engine, left, wrapper)
 		if err != nil {
 			return nil, err
 		}
@@ -147,8 +148,8 @@ func runAll(ctx context.Context, engine string, attacks []attack) (map[string]ve
 }
 
 // runSome runs one child: its verdicts, the attack it was at last, and how it ended when not well.
-func runSome(ctx context.Context, engine string, attacks []attack) (got []verdict, begun, ended string, err error) {
-	cmd := command(ctx, engine)
+func runSome(ctx context.Context, engine string, attacks []attack, wrapper []string) (got []verdict, begun, ended string, err error) {
+	cmd := command(ctx, engine, wrapper...)
 	var ids, complaint strings.Builder
 	for _, a := range attacks {
 		ids.WriteString(a.ID + "\n")
