@@ -79,7 +79,7 @@ var results = []result{
 	{what: "a promise that is rejected", source: "Promise.reject(7)", text: "7", kind: compartment.KindRejected},
 	{what: "the arguments of a call", source: "(function () { return arguments })(1, 2)", text: `{"0": 1, "1": 2}`, json: `{"0":1,"1":2}`},
 	{what: "the global object", source: "globalThis", text: "{}", json: "{}"},
-	{what: "a huge text", source: "'x'.repeat(11e6)", begins: `"xxx`},
+	{what: "a huge text", source: "'a'.repeat(11e6)", begins: `"aaa`},
 	{what: "an array that is too wide", source: "Array.from({ length: 20000 }, (_, i) => i)", begins: "[0, 1, 2, 3"},
 	{what: "an array that is long and empty", source: "const a = []; a.length = 4294967295; a", begins: "[(empty)"},
 	{what: "an object that is too wide", source: "Object.fromEntries(Array.from({ length: 20000 }, (_, i) => ['k' + i, i]))", begins: "{k0: 0, k1: 1"},
