@@ -34,11 +34,11 @@ const distance = (a, b) => {
 //// the shortest way
 // want: [20,["a","c","f","e"]]
 const graph = { a: { b: 7, c: 9, f: 14 }, b: { c: 10, d: 15 }, c: { d: 11, f: 2 }, d: { e: 6 }, f: { e: 9 }, e: {} };
-const dist = Object.fromEntries(Object.keys(graph).map((k) => [k, Infinity])), from = {}, todo = new Set(Object.keys(graph));
+const dist = Object.fromEntries(Object.keys(graph).map((k) => [k, Infinity])), from = {}, open = new Set(Object.keys(graph));
 dist.a = 0;
-while (todo.size) {
-  const at = [...todo].reduce((x, y) => dist[x] <= dist[y] ? x : y);
-  todo.delete(at);
+while (open.size) {
+  const at = [...open].reduce((x, y) => dist[x] <= dist[y] ? x : y);
+  open.delete(at);
   for (const [to, w] of Object.entries(graph[at])) if (dist[at] + w < dist[to]) { dist[to] = dist[at] + w; from[to] = at; }
 }
 const path = ['e'];

@@ -24,17 +24,17 @@ const left = users.map((u) => ({ name: u.name, orders: orders.filter((o) => o.us
 
 //// destructuring of every kind
 // want: [1,5,{"e":2,"f":3},1,"x",[4,5],2,1,[1,2,0],[3,6,2]]
-const { a, b: { c = 5, ...rest }, d: [first, second, third = 'x', ...others] = [] } = { a: 1, b: { e: 2, f: 3 }, d: [1, 2, undefined, 4, 5] };
+const { a, b: { c = 5, ...rest }, d: [first, , third = 'x', ...others] } = { a: 1, b: { e: 2, f: 3 }, d: [1, 2, undefined, 4, 5] };
 let p = 1, q = 2;
 [p, q] = [q, p];
 const f = ({ x = 1, y = x * 2 } = {}, ...more) => [x, y, more.length];
 [a, c, rest, first, third, others, p, q, f(), f({ x: 3 }, 1, 2)]
 
-//// destructuring with a hole
+//// a default inside a pattern that has a default
 // lacks: goja
-// want: [1,3]
-const [first, , third] = [1, 2, 3];
-[first, third]
+// want: ["x",[]]
+const { d: [third = 'x', ...others] = [] } = {};
+[third, others]
 
 //// spread, defaults and optional chains
 // want: [2,3,true,"none",3,5,true]
