@@ -34,6 +34,10 @@ type Config struct {
 	Powers []Power
 	// Limits bound every evaluation. Zero fields take the defaults.
 	Limits Limits
+	// Modules are the sources that guest code can import(), by specifier (R260). They are the host's own code, vetted by it, and run as guest code
+	// in the realm: they reach what the guest reaches. A specifier is taken as it is written; there is no path, and no module
+	// beside these. An engine that has no modules refuses a configuration with any.
+	Modules map[string]string
 }
 
 // Compartment is one realm. It holds one global object that guest code can change; no other compartment sees it.

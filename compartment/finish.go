@@ -129,7 +129,7 @@ var nextTable = map[Kind]string{
 	KindSourceSize:   "Send a shorter program; data belongs in files that a power reads.",
 	KindSourceDepth:  "Nest less deeply.",
 	KindDynamicCode:  "Code cannot be made from text here; write the code out.",
-	KindNoModules:    "There are no modules here; write the code out. Granted: %s.",
+	KindNoModules:    "Only the operator adds modules; write the code out, or import one that there is. Granted: %s.",
 	KindWithheld:     "The operator can grant it; code cannot. Granted: %s.",
 	KindTooLarge:     "Ask for less at a time.",
 	KindNeverSettles: "No host call, timer or job is pending; resolve the promise or do not wait for it.",

@@ -9,8 +9,9 @@ import (
 // Host is the half of a compartment that is the same for every engine: the checked configuration, and the evaluations
 // made from it. Engines use it; a program that embeds us does not need it.
 type Host struct {
-	limits Limits
-	powers []Power
+	limits  Limits
+	powers  []Power
+	modules map[string]string
 }
 
 // NewHost checks the configuration and fills in the defaults.
@@ -33,7 +34,10 @@ func NewHost(c Config) (*Host, error) {
 			seen[root(p.Name)+"."] = true
 		}
 	}
-	return &Host{limits: l, powers: powers}, nil
+	if err := checkModules(c.Modules); err != nil {
+		return nil, err
+	}
+	return &Host{limits: l, powers: powers, modules: c.Modules}, nil
 }
 
 // root is the part of a power's name before the point.

@@ -11,10 +11,28 @@
 //	defer session.Close()
 //	outcome, err := session.Evaluate(ctx, `JSON.parse(await readFile("package.json")).name`)
 //
-// Each evaluation gets a compartment of its own, so nothing is left of one for the next. The program can use the
-// language, the powers it was given, and console; there is no clock, no chance, no timer, no module, no network and
-// no file unless a power gives it. The value of the last expression is the result; a promise is waited for. await may
-// stand at the top level.
+// Each evaluation gets a compartment of its own, so nothing is left of one for the next, unless Options.Persist is set.
+// The program can use the language, the powers it was given, and console; there is no clock, no chance, no timer, no
+// module, no network and no file unless a power or Options.Modules gives it. The value of the last expression is the
+// result; a promise is waited for. await may stand at the top level.
+//
+// # Sessions that last
+//
+// With Options.Persist the evaluations of a session share one compartment: what a program declares at its top level is
+// there for the next one, as in the console of a browser. There, let, const and class at the top level are read as var.
+// So a name can be declared again and takes the new value; an initialiser that throws leaves the name free to be
+// declared again; and a const can be assigned to. Inside of functions and blocks nothing is different. A name of a power cannot be
+// declared. An evaluation that is stopped takes the session with it: an engine that can go back (wasm) goes back to
+// before it; with another one the next evaluation starts clean. Outcome.Session says which, and what is gone.
+//
+// # TypeScript and modules
+//
+// A source that is no JavaScript and is TypeScript has its types erased (by esbuild, in this process) and is run; they
+// are not checked. Places in outcomes are those of the author's text. What could keep the eraser busy for long is
+// refused before it is read (refused/source_depth).
+//
+// An import statement, like import(), finds the modules of Options.Modules and no others. It is read as a call of
+// import(), so it stands at the top level and its names are copies.
 //
 // # Outcomes and errors
 //
@@ -29,10 +47,25 @@ package evaljs
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"sync"
 
 	"sallyport/compartment"
 	"sallyport/hostfuncs"
+)
+
+// Language says how a source is read.
+type Language uint8
+
+const (
+	// Auto reads JavaScript, and what is no JavaScript as TypeScript. What is both, such as f<string>(x), is JavaScript.
+	Auto Language = iota
+	// JavaScript reads nothing else.
+	JavaScript
+	// TypeScript erases types from every source.
+	TypeScript
 )
 
 // Options say what an evaluation may use. There is no default engine: each promises something else, and the choice is
@@ -44,12 +77,28 @@ type Options struct {
 	Powers []compartment.Power
 	// Limits bound each evaluation; zero fields take their defaults. The time limit is 30 s unless set (R255).
 	Limits compartment.Limits
+	// Modules are the sources a program can import, by their specifiers (R260); nothing else can be imported. An engine
+	// without modules refuses any.
+	Modules map[string]string
+	// Persist keeps one compartment for all evaluations of the session. Off, each has its own.
+	Persist bool
+	// Language says how sources are read; the zero value finds out.
+	Language Language
 }
 
-// Session runs evaluations. It is safe for concurrent use; each evaluation is independent of the others.
+// Session runs evaluations. It is safe for concurrent use. Without Options.Persist each evaluation is independent of
+// the others; with it they follow each other.
 type Session struct {
-	engine compartment.Engine
-	config compartment.Config
+	engine   compartment.Engine
+	config   compartment.Config
+	host     *compartment.Host // of the outcomes of sources that reach no engine
+	language Language
+	persist  bool
+	eraser   eraser
+
+	turn  sync.Mutex              // held by an evaluation of a session that lasts
+	last  compartment.Compartment // what such a session keeps
+	names map[string]bool         // that it has declared
 
 	mu     sync.Mutex
 	closed bool
@@ -57,17 +106,23 @@ type Session struct {
 }
 
 // New checks the options, by making a compartment with them, and returns a session. What is wrong with a limit, a
-// power or the engine is an error here and not at the first use (R22).
+// power, a module's specifier or the engine is an error here and not at the first use (R22).
 func New(o Options) (*Session, error) {
 	if o.Engine == nil {
 		return nil, &compartment.Error{Code: compartment.CodeConfig, Field: "engine", Reason: "there is no default engine",
 			Hint: "give Options.Engine the engine of a package below compartment"}
 	}
-	s := &Session{engine: o.Engine, open: map[compartment.Compartment]bool{},
-		config: compartment.Config{Powers: withConsole(o.Powers), Limits: o.Limits}}
+	if o.Language > TypeScript {
+		return nil, &compartment.Error{Code: compartment.CodeConfig, Field: "language", Value: fmt.Sprint(o.Language), Bound: "Auto, JavaScript or TypeScript"}
+	}
+	s := &Session{engine: o.Engine, eraser: eraser{make(chan struct{}, 1)}, language: o.Language, persist: o.Persist, open: map[compartment.Compartment]bool{}, names: map[string]bool{},
+		config: compartment.Config{Powers: withConsole(o.Powers), Limits: o.Limits, Modules: maps.Clone(o.Modules)}}
 	c, err := s.engine.Open(context.Background(), s.config)
 	if err != nil {
 		return nil, err
+	}
+	if s.host, err = compartment.NewHost(s.config); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return s, c.Close()
 }
@@ -87,14 +142,16 @@ func withConsole(powers []compartment.Power) []compartment.Power {
 	return all
 }
 
-// Evaluate runs the source in a fresh compartment. The end of ctx stops it. See the package comment for what comes
-// back.
+// Evaluate runs the source. The end of ctx stops it. See the package comment for what comes back.
 func (s *Session) Evaluate(ctx context.Context, source string) (compartment.Outcome, error) {
+	if s.persist {
+		return s.evaluateLasting(ctx, source)
+	}
 	c, err := s.begin(ctx)
 	if err != nil {
 		return compartment.Outcome{}, err
 	}
-	o, err := c.Evaluate(ctx, source)
+	o, _, err := s.evaluateIn(ctx, c, source)
 	s.end(c)
 	if closeErr := c.Close(); err == nil {
 		err = closeErr
@@ -112,8 +169,7 @@ func (s *Session) begin(ctx context.Context) (compartment.Compartment, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		c.Close()
-		return nil, &compartment.Error{Code: compartment.CodeClosed, Reason: "the session was closed"}
+		return nil, errors.Join(&compartment.Error{Code: compartment.CodeClosed, Reason: "the session was closed"}, c.Close())
 	}
 	s.open[c] = true
 	return c, nil

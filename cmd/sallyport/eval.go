@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,16 +24,16 @@ const statusOutcome = 1
 
 // evalFlags are the arguments of eval.
 type evalFlags struct {
-	engine, timeout, memory, source string
-	grants                          []string
-	session, json                   bool
+	engine, timeout, memory string
+	sources, grants         []string
+	session, json           bool
 }
 
 func (f *evalFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.engine, "engine", engineNames[0], "")
 	set.StringVar(&f.timeout, "timeout", "5s", "")
 	set.StringVar(&f.memory, "memory", "", "")
-	set.StringVarP(&f.source, "e", "e", "", "")
+	set.StringArrayVarP(&f.sources, "e", "e", nil, "")
 	set.StringArrayVar(&f.grants, "grant", nil, "")
 	set.BoolVar(&f.session, "session", false, "")
 	set.BoolVar(&f.json, "json", false, "")
@@ -52,25 +53,22 @@ func cmdEval(p *program, args []string) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	source, err := f.read(p, set)
+	next, err := f.read(p, set)
 	if err != nil {
 		return 0, err
 	}
 	if options.Engine, err = findEngine(f.engine, held); err != nil {
 		return 0, err
 	}
-	outcome, err := evaluate(options, source)
-	if err != nil {
-		return 0, err
-	}
-	return f.report(p, outcome)
+	return f.evaluate(p, options, next)
 }
 
 // options turns the flags into what an evaluation may use, but for the engine, which takes a while to make: what is
 // wrong with the flags is said first. What has to be closed afterwards is in held, also when there is an error.
 func (f *evalFlags) options(set *pflag.FlagSet, held *holdings) (o evaljs.Options, err error) {
-	if f.session {
-		return o, &trouble{text: "--session: not yet, and nothing was run", hint: "evaluate everything as one script"}
+	o.Persist = f.session
+	if set.NArg() == 1 && isTypeScript(set.Arg(0)) {
+		o.Language = evaljs.TypeScript
 	}
 	if !slices.Contains(engineNames, f.engine) {
 		return o, usage("eval", fmt.Sprintf("--engine %q: there are %s", f.engine, strings.Join(engineNames, " and ")))
@@ -110,24 +108,57 @@ func findEngine(name string, held *holdings) (compartment.Engine, error) {
 // that says it is too long.
 const maxSource = 17 << 20
 
-// read gets the script: from -e, from a file, or from standard input.
-func (f *evalFlags) read(p *program, set *pflag.FlagSet) (string, error) {
+// sourceReader gives one source after the other; false when there is no more.
+type sourceReader func() (source string, ok bool, err error)
+
+// listed reads sources from a list.
+func listed(sources ...string) sourceReader {
+	return func() (string, bool, error) {
+		if len(sources) == 0 {
+			return "", false, nil
+		}
+		source := sources[0]
+		sources = sources[1:]
+		return source, true, nil
+	}
+}
+
+// read gets what is evaluated: from -e, from files, or from standard input. Without --session that is one script.
+func (f *evalFlags) read(p *program, set *pflag.FlagSet) (sourceReader, error) {
+	named := set.NArg() > 0 && !(set.NArg() == 1 && set.Arg(0) == "-")
 	switch {
-	case set.NArg() > 1:
-		return "", usage("eval", fmt.Sprintf("unexpected argument %q", set.Arg(1)))
 	case set.Changed("e") && set.NArg() > 0:
-		return "", usage("eval", "-e and a file exclude each other")
+		return nil, usage("eval", "-e and a file exclude each other")
+	case !f.session && set.NArg() > 1:
+		return nil, usage("eval", fmt.Sprintf("unexpected argument %q", set.Arg(1)))
+	case !f.session && len(f.sources) > 1:
+		return nil, usage("eval", "-e is given twice: only with --session")
 	case set.Changed("e"):
-		return f.source, nil
-	case set.NArg() == 0 || set.Arg(0) == "-":
-		return readSource(p.in, "standard input")
+		return listed(f.sources...), nil
+	case named:
+		return readFiles(set.Args())
+	case f.session:
+		return p.readLines(), nil
 	}
-	file, err := os.Open(set.Arg(0))
-	if err != nil {
-		return "", fmt.Errorf("read the script: %w", err)
+	source, err := readSource(p.in, "standard input")
+	return listed(source), err
+}
+
+// readFiles reads the scripts, all before the first is evaluated.
+func readFiles(names []string) (sourceReader, error) {
+	var sources []string
+	for _, name := range names {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the script: %w", err)
+		}
+		source, err := readSource(file, name)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+		sources = append(sources, source)
 	}
-	defer file.Close()
-	return readSource(file, set.Arg(0))
+	return listed(sources...), nil
 }
 
 func readSource(r io.Reader, name string) (string, error) {
@@ -138,12 +169,31 @@ func readSource(r io.Reader, name string) (string, error) {
 	return string(text), nil
 }
 
-// evaluate runs one script in a session of its own.
-func evaluate(o evaljs.Options, source string) (outcome compartment.Outcome, err error) {
+// isTypeScript tells a file's language by its name.
+func isTypeScript(name string) bool {
+	return slices.Contains([]string{".ts", ".mts", ".cts"}, filepath.Ext(name))
+}
+
+// evaluate runs the sources in one session and reports each. The status is that of the first one that did not end well.
+func (f *evalFlags) evaluate(p *program, o evaljs.Options, next sourceReader) (status int, err error) {
 	session, err := evaljs.New(o)
 	if err != nil {
-		return outcome, err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	return session.Evaluate(context.Background(), source)
+	for {
+		source, ok, err := next()
+		if err != nil || !ok {
+			return status, err
+		}
+		outcome, err := session.Evaluate(context.Background(), source)
+		if err != nil {
+			return 0, err
+		}
+		one, err := f.report(p, outcome)
+		if err != nil {
+			return 0, err
+		}
+		status = max(status, one)
+	}
 }

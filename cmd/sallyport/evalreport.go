@@ -58,6 +58,9 @@ func outcomeText(o compartment.Outcome) string {
 	fmt.Fprintf(&b, " %s\n", compartment.Escape(what))
 	b.WriteString(whereText(o.Where))
 	b.WriteString(effectsText(o.Effects))
+	if len(o.Session.Lost) > 0 {
+		fmt.Fprintf(&b, "  gone: %s\n", compartment.Escape(strings.Join(o.Session.Lost, ", ")))
+	}
 	fmt.Fprintf(&b, "  %s\n", usedText(o.Used))
 	if o.Next != "" {
 		fmt.Fprintf(&b, "hint: %s\n", compartment.Escape(o.Next))

@@ -97,9 +97,10 @@ Exit status: 0 when every layer is there; 125 when run would refuse to start.
 
 const evalHelp = `Usage: sallyport eval [flags] [FILE | - | -e SOURCE]
 
-Evaluates JavaScript in a compartment: no files, no network, no clock, no
-environment, but for what --grant names. Without FILE it reads standard input.
-The value goes to standard output, everything else to standard error.
+Evaluates JavaScript, or TypeScript, whose types are erased and not checked, in
+a compartment: no files, no network, no clock, no environment, but for what
+--grant names. Without FILE it reads standard input. The value goes to standard
+output, everything else to standard error.
 
   -e SOURCE             evaluate SOURCE
   --engine NAME         wasm (without the flag), or goja: it starts faster and
@@ -114,8 +115,10 @@ The value goes to standard output, everything else to standard error.
                           random             random(), randomBytes(count)
                           timers             sleep(ms)
                           scratch            scratch.get, set, delete, keys
-  --session             not yet: nothing runs
-  --json                print the outcome as one object
+  --session             evaluate several sources, which share what they declare:
+                        -e and FILE can be repeated; standard input is read line
+                        by line. A stop takes the session back to before it
+  --json                print each outcome as one object, on one line
 
 The engine wasm needs a guest: see sallyport guest --help. Without it nothing
 runs; no other engine takes its place.

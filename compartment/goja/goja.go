@@ -56,6 +56,10 @@ func (engine) Open(ctx context.Context, c compartment.Config) (compartment.Compa
 		return nil, &compartment.Error{Code: compartment.CodeConfig, Field: "limits.memory_bytes",
 			Reason: "the goja engine cannot limit memory", Hint: "leave it out, or use the wasm engine"}
 	}
+	if len(c.Modules) > 0 {
+		return nil, &compartment.Error{Code: compartment.CodeConfig, Field: "modules",
+			Reason: "the goja engine has no modules", Hint: "leave them out, or use the wasm engine"}
+	}
 	host, err := compartment.NewHost(c)
 	if err != nil {
 		return nil, err

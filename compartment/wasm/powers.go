@@ -198,12 +198,6 @@ func (g *failures) of(n int) *compartment.Failure {
 	return g.kept[(n-1)%maxFailures]
 }
 
-// noModule refuses an import().
-func (in *instance) noModule(s []uint64) {
-	s[0] = 0
-	in.throw(compartment.FailureOf(compartment.KindNoModules, "TypeError", "there are no modules here"))
-}
-
 // maxUnhandled bounds how many rejected promises are told apart. A guest can make any number.
 const maxUnhandled = 1000
 

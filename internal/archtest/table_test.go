@@ -79,7 +79,7 @@ var rooms = []room{
 		Dir:     "evaljs",
 		Why:     "evaluate_javascript: sessions, console, result encoding",
 		Imports: []string{"compartment", "hostfuncs"},
-		Tests:   []string{"compartment/goja", "fs", "gate", "policy"},
+		Tests:   []string{"compartment/goja", "compartment/wasm", "compartment/wasm/guest", "fs", "gate", "policy"},
 	},
 	{
 		Dir: "cmd/sallyport",
@@ -170,6 +170,7 @@ var restrictions = []restriction{
 		Rooms: []string{"compartment/goja"},
 	},
 	{Path: "github.com/tetratelabs/wazero/...", Why: "as goja", Rooms: []string{"compartment/wasm"}},
+	{Path: "github.com/evanw/esbuild/...", Why: "one place reads TypeScript, and bounds it first", Rooms: []string{"evaljs"}},
 	{
 		Path:  "github.com/spf13/pflag",
 		Why:   "flags are the program's, a library has none",
@@ -218,14 +219,16 @@ var linknames = map[string]string{
 // modules are the dependencies of the whole module, each with what it is for. Nothing else may appear in go.mod as a
 // direct requirement.
 var modules = map[string]string{
-	"github.com/dop251/goja":          "the JavaScript engine of compartment/goja",
-	"github.com/rogpeppe/go-internal": "tests of the command line as scripts",
-	"github.com/spf13/pflag":          "flags of the program: long names, and stopping at --",
-	"github.com/stretchr/testify":     "require, in tests",
-	"github.com/tetratelabs/wazero":   "hosts the guest of compartment/wasm",
-	"go.uber.org/goleak":              "no goroutine is left behind, in tests",
-	"golang.org/x/sys":                "system calls that the standard library does not have",
-	"golang.org/x/term":               "is this a terminal, how wide is it",
+	"github.com/dop251/goja":            "the JavaScript engine of compartment/goja",
+	"github.com/evanw/esbuild":          "erases the types of TypeScript, in evaljs",
+	"github.com/go-sourcemap/sourcemap": "reads its source maps; goja has it too",
+	"github.com/rogpeppe/go-internal":   "tests of the command line as scripts",
+	"github.com/spf13/pflag":            "flags of the program: long names, and stopping at --",
+	"github.com/stretchr/testify":       "require, in tests",
+	"github.com/tetratelabs/wazero":     "hosts the guest of compartment/wasm",
+	"go.uber.org/goleak":                "no goroutine is left behind, in tests",
+	"golang.org/x/sys":                  "system calls that the standard library does not have",
+	"golang.org/x/term":                 "is this a terminal, how wide is it",
 }
 
 // goja's own dependencies, which come with it.
@@ -247,5 +250,5 @@ var linked = map[string][]string{
 	"compartment":      nil,
 	"compartment/goja": gojaModules,
 	"hostfuncs":        {"golang.org/x/sys"},
-	"evaljs":           {"golang.org/x/sys"},
+	"evaljs":           {"github.com/evanw/esbuild", "github.com/go-sourcemap/sourcemap", "golang.org/x/sys"},
 }
