@@ -2,7 +2,6 @@ package compartment
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -46,7 +45,7 @@ func (e *Evaluation) Call(i int, args []Value) (ticket int) {
 		return c.ticket
 	}
 	c.call = call
-	e.live[c.ticket] = c
+	e.expect(c)
 	e.waiting = append(e.waiting, c)
 	e.launch()
 	return c.ticket
@@ -76,6 +75,15 @@ func (e *Evaluation) CallSync(i int, args []Value) (Value, *Failure) {
 	}
 }
 
+// expect notes a call whose end will come as an event.
+func (e *Evaluation) expect(c *pending) {
+	if e.events == nil {
+		e.live, e.wound = map[int]*pending{}, make(chan struct{})
+		e.events = make(chan event, 2*(e.host.limits.ConcurrentCalls+1))
+	}
+	e.live[c.ticket] = c
+}
+
 // beginSync admits a synchronous call and starts it, unless it is Local. It does not wait for a place: the guest,
 // which could have taken it, is waiting.
 func (e *Evaluation) beginSync(p *Power, args []Value) (*pending, *Failure) {
@@ -90,7 +98,7 @@ func (e *Evaluation) beginSync(p *Power, args []Value) (*pending, *Failure) {
 	if p.Local {
 		return c, nil
 	}
-	e.live[c.ticket] = c
+	e.expect(c)
 	e.running++
 	e.calls[p.Name].running++
 	e.begin(c, e.events)
@@ -116,6 +124,9 @@ func (e *Evaluation) admit(p *Power, args []Value) (*Call, *Failure) {
 	}
 	t := e.calls[p.Name]
 	if t == nil {
+		if e.calls == nil {
+			e.calls = map[string]*tally{}
+		}
 		t = &tally{}
 		e.calls[p.Name] = t
 	}
@@ -137,7 +148,7 @@ func (e *Evaluation) admit(p *Power, args []Value) (*Call, *Failure) {
 	if why != "" {
 		return nil, fail(KindArguments, "TypeError", why, nil)
 	}
-	return &Call{ID: newID(), Power: p.Name, Args: checked, params: p.Params, log: e.Log}, nil
+	return &Call{ID: e.ids.next(), Power: p.Name, Args: checked, params: p.Params, log: e.Log}, nil
 }
 
 // launch starts as many of the waiting calls as there is room for. The first that fits goes first.
@@ -362,6 +373,9 @@ func (e *Evaluation) windUp() {
 	}
 	e.over = true
 	e.waiting = nil
+	if e.events == nil {
+		return // there was no call to wait for
+	}
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	patience := timer.C
@@ -406,6 +420,3 @@ func least(own, all int) int {
 	}
 	return all
 }
-
-// newID makes the name of a call: it cannot be guessed, so that no answer can be given before the question.
-func newID() string { return "call-" + rand.Text()[:16] }

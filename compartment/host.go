@@ -99,11 +99,12 @@ type Evaluation struct {
 	waiting []*pending
 	live    map[int]*pending // calls that were started and whose promise is not settled
 	next    int
-	early   []Settled // came while the guest waited for a synchronous call
-	events  chan event
+	early   []Settled  // came while the guest waited for a synchronous call
+	events  chan event // made with the first call; most evaluations make none
 	effects []*Effect
+	ids     ids
 
-	wound chan struct{} // closed when nobody takes events any more
+	wound chan struct{} // closed when nobody takes events any more; made with events
 
 	logMu   sync.Mutex
 	closed  bool
@@ -122,8 +123,7 @@ func (s *stop) Error() string { return string(s.kind) }
 // to stop: because its time is over, ctx ended, or Stop was called. Finish must be called.
 func (h *Host) Begin(ctx context.Context, source string, interrupt func()) *Evaluation {
 	ctx, cancel := context.WithCancelCause(ctx)
-	e := &Evaluation{host: h, start: time.Now(), source: source, cancel: cancel, interrupted: make(chan struct{}), wound: make(chan struct{}),
-		calls: map[string]*tally{}, live: map[int]*pending{}, events: make(chan event, 2*(h.limits.ConcurrentCalls+1))}
+	e := &Evaluation{host: h, start: time.Now(), source: source, cancel: cancel, interrupted: make(chan struct{})}
 	// A timer of the context would end it with DeadlineExceeded as well, but the caller's own deadline must be told
 	// apart from ours.
 	timed, stopTimer := context.WithTimeoutCause(ctx, h.limits.Time, &stop{KindTime})
