@@ -12,8 +12,10 @@ import (
 type pending struct {
 	ticket int
 	power  *Power
-	call   *Call
+	call   *Call // nil for one that was refused at once
 	effect *Effect
+
+	own Call // what call points to: one piece of memory for both
 }
 
 // event is what a call's goroutine tells the owner: that the promise can be settled, or that the power returned.
@@ -39,12 +41,10 @@ func (e *Evaluation) Call(i int, args []Value) (ticket int) {
 	p := &e.host.powers[i]
 	e.next++
 	c := &pending{ticket: e.next, power: p}
-	call, f := e.admit(p, args)
-	if f != nil {
+	if f := e.admit(c, args); f != nil {
 		e.early = append(e.early, Settled{Ticket: c.ticket, Failure: f})
 		return c.ticket
 	}
-	c.call = call
 	e.expect(c)
 	e.waiting = append(e.waiting, c)
 	e.launch()
@@ -89,12 +89,12 @@ func (e *Evaluation) expect(c *pending) {
 func (e *Evaluation) beginSync(p *Power, args []Value) (*pending, *Failure) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	call, f := e.admit(p, args)
-	if f != nil {
+	c := &pending{power: p}
+	if f := e.admit(c, args); f != nil {
 		return nil, f
 	}
 	e.next++
-	c := &pending{ticket: e.next, power: p, call: call}
+	c.ticket = e.next
 	if p.Local {
 		return c, nil
 	}
@@ -118,9 +118,10 @@ func (e *Evaluation) takeFor(c *pending, ev event) (Settled, bool) {
 }
 
 // admit checks a call before anything of it reaches the host: the copies, the power's own limits, its revocation.
-func (e *Evaluation) admit(p *Power, args []Value) (*Call, *Failure) {
+func (e *Evaluation) admit(c *pending, args []Value) *Failure {
+	p := c.power
 	if e.over || e.ctx.Err() != nil {
-		return nil, fail(KindCancelled, "Error", "the evaluation has ended", nil)
+		return fail(KindCancelled, "Error", "the evaluation has ended", nil)
 	}
 	t := e.calls[p.Name]
 	if t == nil {
@@ -134,21 +135,31 @@ func (e *Evaluation) admit(p *Power, args []Value) (*Call, *Failure) {
 		if e.total++; e.total > e.host.limits.HostCalls {
 			e.total--
 			e.Stop(KindHostCalls)
-			return nil, fail(KindHostCalls, "Error", "stopped", nil)
+			return fail(KindHostCalls, "Error", "stopped", nil)
 		}
 	}
 	t.made++
 	if p.Limits.Calls > 0 && t.made > p.Limits.Calls {
-		return nil, fail(KindCalls, "Error", fmt.Sprintf("%s may be called %d times in one evaluation", p.Name, p.Limits.Calls), nil)
+		return fail(KindCalls, "Error", fmt.Sprintf("%s may be called %d times in one evaluation", p.Name, p.Limits.Calls), nil)
 	}
 	if p.Revoked != nil && p.Revoked() {
-		return nil, fail(KindRevoked, "Error", p.Name+" was taken back by the operator", nil)
+		return fail(KindRevoked, "Error", p.Name+" was taken back by the operator", nil)
 	}
 	checked, why := p.checkArgs(args, least(p.Limits.ArgBytes, e.host.limits.CallBytes))
 	if why != "" {
-		return nil, fail(KindArguments, "TypeError", why, nil)
+		return fail(KindArguments, "TypeError", why, nil)
 	}
-	return &Call{ID: e.ids.next(), Power: p.Name, Args: checked, params: p.Params, log: e.Log}, nil
+	c.own = Call{ID: e.ids.next(), Power: p.Name, Args: checked, params: p.Params, log: e.log()}
+	c.call = &c.own
+	return nil
+}
+
+// log is Log as a value, made once.
+func (e *Evaluation) log() func(level, text string) {
+	if e.logger == nil {
+		e.logger = e.Log
+	}
+	return e.logger
 }
 
 // launch starts as many of the waiting calls as there is room for. The first that fits goes first.
@@ -279,8 +290,8 @@ func (e *Evaluation) do(ctx context.Context, c *pending) (ev event) {
 
 // checkResult says what is wrong with what a power returned.
 func (e *Evaluation) checkResult(p *Power, v Value) string {
-	if why := p.Returns.check(v, p.Name+": the result"); why != "" {
-		return why
+	if why := p.Returns.check(v, "the result"); why != "" {
+		return p.Name + ": " + why
 	}
 	if max := least(p.Limits.ResultBytes, e.host.limits.CallBytes); v.size() > max {
 		return fmt.Sprintf("%s: the result is %d bytes, at most %d may cross", p.Name, v.size(), max)

@@ -103,6 +103,7 @@ type Evaluation struct {
 	events  chan event // made with the first call; most evaluations make none
 	effects []*Effect
 	ids     ids
+	logger  func(level, text string)
 
 	wound chan struct{} // closed when nobody takes events any more; made with events
 

@@ -15,7 +15,8 @@ type ids struct {
 // idBytes is 80 bits: 16 letters.
 const idBytes = 10
 
-var idLetters = base32.StdEncoding
+// idPrefix tells what the name is of.
+const idPrefix = "call-"
 
 func (n *ids) next() string {
 	if n.left == 0 {
@@ -24,7 +25,9 @@ func (n *ids) next() string {
 	}
 	own := n.chance[n.left-idBytes : n.left]
 	n.left -= idBytes
-	name := idLetters.AppendEncode([]byte("call-"), own)
+	var name [len(idPrefix) + idBytes*8/5]byte
+	copy(name[:], idPrefix)
+	base32.StdEncoding.Encode(name[len(idPrefix):], own)
 	clear(own) // what is used is nowhere any more
-	return string(name)
+	return string(name[:])
 }
