@@ -1,8 +1,8 @@
 // Package compartment is the code boundary: it decides what a piece of JavaScript can reach.
 //
 // A guest in a compartment has the language, one global object of its own, and the functions ("powers") that the host
-// listed by hand. There is no clock, no chance, no timer, no module, no network and no file unless a power gives it.
-// Two compartments share nothing.
+// listed by hand. There is no clock, no chance, no timer, no network and no file unless a power gives it, and no module
+// but those of Config.Modules. Two compartments share nothing.
 //
 //	c, err := engine.Open(ctx, compartment.Config{
 //		Powers: []compartment.Power{hostfuncs.ReadFile(dir)},

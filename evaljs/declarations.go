@@ -64,7 +64,7 @@ func (t *top) variables(l *lexer, i int) int {
 		return i // a name
 	}
 	if lexical {
-		t.relax = append(t.relax, edit{l.tokens[i].from, l.tokens[i].to, "var" + strings.Repeat(" ", len(word)-3)})
+		t.relax = append(t.relax, edit{l.start(i), l.end(i), "var" + strings.Repeat(" ", len(word)-3)})
 	}
 	for {
 		names, end := l.binding(i + 1)
@@ -72,7 +72,7 @@ func (t *top) variables(l *lexer, i int) int {
 			return i // no program
 		}
 		for _, n := range names {
-			t.declared = append(t.declared, declaration{l.text(n), lexical, l.tokens[n].from})
+			t.declared = append(t.declared, declaration{l.text(n), lexical, l.start(n)})
 		}
 		i = end
 		if l.is(i+1, "=") {
@@ -80,7 +80,7 @@ func (t *top) variables(l *lexer, i int) int {
 		} else if word == "const" || l.kindOf(i) == kindClose {
 			t.mistaken = true
 		} else if lexical { // var would leave the value of an earlier one
-			t.relax = append(t.relax, edit{l.tokens[i].to, l.tokens[i].to, "=void 0"})
+			t.relax = append(t.relax, edit{l.end(i), l.end(i), "=void 0"})
 		}
 		if !l.is(i+1, ",") {
 			return i
@@ -92,7 +92,7 @@ func (t *top) variables(l *lexer, i int) int {
 // initialiser goes to the last token of the value that begins at i: up to a comma, a semicolon, or a line end at which the statement ends.
 func (l *lexer) initialiser(i int) int {
 	for ; i < len(l.tokens); i++ {
-		if j := l.tokens[i].pair; j > i {
+		if j := l.pair(i); j > i {
 			i = j
 		}
 		next := i + 1
@@ -125,10 +125,10 @@ func (l *lexer) binding(i int) (names []int, end int) {
 	case l.kindOf(i) == kindWord:
 		return []int{i}, i
 	case l.is(i, "["), l.is(i, "{"):
-		if l.tokens[i].pair < 0 {
+		if l.pair(i) < 0 {
 			return nil, i - 1
 		}
-		return l.patternNames(i), l.tokens[i].pair
+		return l.patternNames(i), l.pair(i)
 	}
 	return nil, i - 1
 }
@@ -140,7 +140,7 @@ func (l *lexer) patternNames(i int) []int {
 		open := work[len(work)-1]
 		work = work[:len(work)-1]
 		object := l.is(open, "{")
-		for j := open + 1; j < l.tokens[open].pair; j++ {
+		for j := open + 1; j < l.pair(open); j++ {
 			if l.is(j, "...") {
 				j++
 			}
@@ -152,10 +152,10 @@ func (l *lexer) patternNames(i int) []int {
 			switch {
 			case l.kindOf(j) == kindWord:
 				names = append(names, j)
-			case (l.is(j, "[") || l.is(j, "{")) && l.tokens[j].pair > j:
+			case (l.is(j, "[") || l.is(j, "{")) && l.pair(j) > j:
 				work = append(work, j)
 			}
-			j = l.element(j, l.tokens[open].pair)
+			j = l.element(j, l.pair(open))
 		}
 	}
 	return names
@@ -163,8 +163,8 @@ func (l *lexer) patternNames(i int) []int {
 
 // keyEnd is the last token of the key at token i.
 func (l *lexer) keyEnd(i int) int {
-	if l.is(i, "[") && l.tokens[i].pair > i {
-		return l.tokens[i].pair
+	if l.is(i, "[") && l.pair(i) > i {
+		return l.pair(i)
 	}
 	return i
 }
@@ -175,7 +175,7 @@ func (l *lexer) element(i, end int) int {
 		if l.is(i, ",") {
 			return i
 		}
-		if j := l.tokens[i].pair; j > i {
+		if j := l.pair(i); j > i {
 			i = j
 		}
 	}
@@ -189,16 +189,16 @@ func (t *top) class(l *lexer, i int) {
 	}
 	name := l.text(i + 1)
 	for j := i + 2; j < len(l.tokens); j++ {
-		if l.tokens[j].pair < j {
+		if l.pair(j) < j {
 			continue
 		}
 		if l.is(j, "{") {
-			t.declared = append(t.declared, declaration{name, true, l.tokens[i+1].from})
-			end := l.tokens[l.tokens[j].pair].to
-			t.relax = append(t.relax, edit{l.tokens[i].from, l.tokens[i].from, "var " + name + "="}, edit{end, end, ";"})
+			t.declared = append(t.declared, declaration{name, true, l.start(i + 1)})
+			end := l.end(l.pair(j))
+			t.relax = append(t.relax, edit{l.start(i), l.start(i), "var " + name + "="}, edit{end, end, ";"})
 			return
 		}
-		j = l.tokens[j].pair
+		j = l.pair(j)
 	}
 }
 
@@ -213,7 +213,7 @@ func (t *top) function(l *lexer, i int) {
 		name++
 	}
 	if l.begins(first) && l.kindOf(name) == kindWord {
-		t.declared = append(t.declared, declaration{name: l.text(name), at: l.tokens[name].from})
+		t.declared = append(t.declared, declaration{name: l.text(name), at: l.start(name)})
 	}
 }
 

@@ -53,7 +53,7 @@ func FuzzErase(f *testing.F) {
 			return
 		}
 		done := make(chan erased, 1)
-		go func() { done <- transform(source) }()
+		go func() { done <- transform(source, false) }()
 		select {
 		case e := <-done:
 			if e.end != nil {

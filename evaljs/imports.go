@@ -12,8 +12,8 @@ func (t *top) importStatement(l *lexer, i int, keep bool) int {
 		return i // the engine says what is wrong with it
 	}
 	end := c.at
-	if l.is(end+1, "with") && l.is(end+2, "{") && l.tokens[end+2].pair > 0 {
-		end = l.tokens[end+2].pair
+	if l.is(end+1, "with") && l.is(end+2, "{") && l.pair(end+2) > 0 {
+		end = l.pair(end + 2)
 	}
 	word := "const "
 	if keep {
@@ -27,9 +27,9 @@ func (t *top) importStatement(l *lexer, i int, keep bool) int {
 	if !l.is(end+1, ";") {
 		text += ";"
 	}
-	t.imports = append(t.imports, edit{l.tokens[i].from, l.tokens[end].to, text})
+	t.imports = append(t.imports, edit{l.start(i), l.end(end), text})
 	for _, n := range c.names {
-		t.declared = append(t.declared, declaration{n, true, l.tokens[i].from})
+		t.declared = append(t.declared, declaration{n, true, l.start(i)})
 	}
 	return end
 }
@@ -93,7 +93,7 @@ func (c *clause) read() bool {
 // named reads {a, b as c, "d" as e}.
 func (c *clause) named() (fields []string, ok bool) {
 	l := c.l
-	end := l.tokens[c.at].pair
+	end := l.pair(c.at)
 	for c.at++; c.at < end; c.at++ {
 		key := c.at
 		if k := l.kindOf(key); k != kindWord && k != kindString {

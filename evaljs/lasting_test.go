@@ -89,7 +89,7 @@ func TestSessionDeclarations(t *testing.T) {
 		},
 		"mistakes stay mistakes": {
 			{"let a = 1; let a = 2", "syntax/parse"}, {"let b = 1; function b() {}", "syntax/parse"}, {"const c", "syntax/parse"}, {"typeof a", `"undefined"`}, {"let = = 1", "syntax/parse"},
-			{"let console = 1", "syntax/parse"}, {"function console() {}", "syntax/parse"}, {"console.log.name", `"log"`}, {"let a = (1", "syntax/parse"}, {"let a = 3; a", "3"},
+			{"let console = 1", "syntax/parse"}, {"function console() {}", "syntax/parse"}, {"let undefined = 1", "syntax/parse"}, {"console.log.name", `"log"`}, {"let a = (1", "syntax/parse"}, {"let a = 3; a", "3"},
 		},
 	}
 	for engine, e := range engines(t) {

@@ -27,10 +27,10 @@ const (
 type token struct {
 	kind    kind
 	newLine bool // a line ends before it
-	depth   int  // how many brackets are open around it
-	from    int
-	to      int
-	pair    int // of a bracket: the token that is its partner; -1 when there is none
+	// A source may have a token a byte, so these are small.
+	depth    int32 // how many brackets are open around it
+	from, to int32
+	pair     int32 // of a bracket: the token that is its partner; -1 when there is none
 }
 
 // bracket is an open bracket.
@@ -67,6 +67,13 @@ func lex(source string) *lexer {
 	}
 	return l
 }
+
+// start and end are where a token stands.
+func (l *lexer) start(i int) int { return int(l.tokens[i].from) }
+func (l *lexer) end(i int) int   { return int(l.tokens[i].to) }
+
+// pair is the partner of a bracket; -1 when there is none.
+func (l *lexer) pair(i int) int { return int(l.tokens[i].pair) }
 
 // text is a token as it is written.
 func (l *lexer) text(i int) string {
@@ -133,7 +140,7 @@ func (l *lexer) next() bool {
 
 // add ends a token of n bytes.
 func (l *lexer) add(k kind, n int) {
-	l.tokens = append(l.tokens, token{kind: k, newLine: l.newLine, depth: len(l.open), from: l.at, to: l.at + n, pair: -1})
+	l.tokens = append(l.tokens, token{kind: k, newLine: l.newLine, depth: int32(len(l.open)), from: int32(l.at), to: int32(l.at + n), pair: -1})
 	l.at += n
 	l.newLine = false
 }

@@ -32,7 +32,7 @@ func (l *lexer) pop(c byte) {
 		l.broken = true
 	}
 	l.add(kindClose, 1)
-	l.tokens[l.last()].pair, l.tokens[b.token].pair = b.token, l.last()
+	l.tokens[l.last()].pair, l.tokens[b.token].pair = int32(b.token), int32(l.last())
 	if b.kind == '`' {
 		l.template()
 	}

@@ -83,6 +83,7 @@ func TestGuestModulesLast(t *testing.T) {
 	s := lasting(t, evaljs.Options{Engine: engines(t)["wasm"], Modules: modules})
 	dialogue{
 		{"import { bump } from 'base'", ""}, {"bump()", "1"}, {"import { bump, count } from 'base'; bump()", "2"}, {"import { count } from 'base'; count", "2"},
+		{"import { two } from 'mathx';\nlet typed: number = 1", ""}, {"two + typed", "3"},
 	}.run(t, s)
 }
 

@@ -58,7 +58,7 @@ func (s *Session) prepare(source string) program {
 			return program{text: source, end: misdeclared(source, d, "is declared twice in this source")}
 		}
 		if d, taken := s.taken(t.declared); taken {
-			return program{text: source, end: misdeclared(source, d, "was put there by the operator and cannot be declared")}
+			return program{text: source, end: misdeclared(source, d, "cannot be declared: it is there already, and fixed")}
 		}
 		edits = append(edits, t.relax...)
 	}
@@ -79,9 +79,12 @@ func misdeclared(source string, d declaration, why string) *compartment.Ending {
 	}
 }
 
-// taken finds a name that is that of a power.
+// taken finds a name that is that of a power, or of a constant of the language.
 func (s *Session) taken(declared []declaration) (declaration, bool) {
 	for _, d := range declared {
+		if in("undefined NaN Infinity", d.name) && d.lexical { // var would do nothing
+			return d, true
+		}
 		for _, p := range s.config.Powers {
 			if holder, _, _ := strings.Cut(p.Name, "."); holder == d.name {
 				return d, true

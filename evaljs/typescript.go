@@ -73,7 +73,7 @@ func (s *Session) erase(ctx context.Context, source string) (string, mapping, *c
 	done := make(chan erased, 1)
 	go func() {
 		defer func() { <-s.eraser.busy }()
-		done <- transform(source)
+		done <- transform(source, s.persist && s.host.HasModules())
 	}()
 	select {
 	case e := <-done:
@@ -91,8 +91,9 @@ func (s *Session) late(ctx context.Context) *compartment.Ending {
 	return &compartment.Ending{Kind: compartment.KindCancelled}
 }
 
-// transform runs esbuild. Nothing of its errors but the first one's text and place is used.
-func transform(source string) (e erased) {
+// transform runs esbuild. Nothing of its errors but the first one's text and place is used. An import whose names the source does not use is of types, as a
+// rule, and is erased; keepImports keeps it, for a later source.
+func transform(source string, keepImports bool) (e erased) {
 	defer func() {
 		if p := recover(); p != nil {
 			e = erased{end: &compartment.Ending{Kind: compartment.KindParse, Err: fmt.Errorf("esbuild: %v", p),
@@ -103,6 +104,7 @@ func transform(source string) (e erased) {
 		Loader: api.LoaderTS, Target: api.ESNext, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone,
 		Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude, Sourcefile: "program",
 		TreeShaking: api.TreeShakingFalse, LogLevel: api.LogLevelSilent,
+		TsconfigRaw: fmt.Sprintf(`{"compilerOptions":{"verbatimModuleSyntax":%t}}`, keepImports),
 	})
 	if len(r.Errors) > 0 {
 		return erased{end: complaint(source, r.Errors[0])}
@@ -147,7 +149,7 @@ func (l *lexer) lastConstant() (from, to int, ok bool) {
 	if i < 0 || l.tokens[i].depth != 0 || l.kindOf(i) != kindNumber && !in("undefined null true false NaN Infinity", l.text(i)) {
 		return 0, 0, false
 	}
-	end := l.tokens[i].to
+	end := l.end(i)
 	for i > 0 && in("- + ! ~ void", l.text(i-1)) {
 		i--
 	}
@@ -155,7 +157,7 @@ func (l *lexer) lastConstant() (from, to int, ok bool) {
 	if i > 0 && !l.is(i-1, ";") && (!l.tokens[i].newLine || !l.ends(i-1) || in("- +", l.text(i))) {
 		return 0, 0, false
 	}
-	return l.tokens[i].from, end, true
+	return l.start(i), end, true
 }
 
 // complaint is the end of a source that is no TypeScript.

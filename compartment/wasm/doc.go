@@ -33,6 +33,10 @@
 //
 // A source is one script. await may stand at its top level. The result is the value of the last statement that has one; a promise is waited for.
 //
+// import() finds the modules of the configuration, each under exactly its specifier: there are no paths and no other place. A module runs in the
+// realm, strictly, once; what it throws is told with the place in the source that called it. The import statement is of modules, and a source is a script: package
+// evaljs reads one as a call of import().
+//
 // # Costs
 //
 // A compartment that has run something small costs about 250 KB of its own. Deep recursion takes up to 12 MB of the host's memory besides, while it
