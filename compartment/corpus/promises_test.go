@@ -55,7 +55,7 @@ var guarantees = []guarantee{
 	{what: "One call that asks for a terabyte allocates nothing.", source: "'x'.repeat(2 ** 40)",
 		wasm: end{kinds: kinds(compartment.KindMemory, compartment.KindThrown)}, goja: end{kinds: kinds(compartment.KindTooLarge)}},
 	{what: "A guest cannot end the process by allocating.", source: "const k = []; for (;;) { try { k.push(new Array(1e5).fill(0)) } catch (e) {} }", limits: quick,
-		wasm: end{kinds: kinds(compartment.KindMemory)}, goja: end{not: "a process that has not the memory ends", elsewhere: "RX-19"}},
+		wasm: end{kinds: kinds(compartment.KindMemory, compartment.KindTime)}, goja: end{not: "a process that has not the memory ends", elsewhere: "RX-19"}},
 	{what: "Recursion of guest code ends in a RangeError, or a stop.", source: "(function f() { return 1 + f() })()",
 		wasm: end{kinds: kinds(compartment.KindThrown, compartment.KindDepth)}, goja: end{kinds: kinds(compartment.KindDepth)}},
 	{what: "A source that nests deeply is refused before it fills the stack.", source: manyBrackets,
