@@ -5,7 +5,7 @@ GO ?= go
 # Pinned: a new version is a change of its own, with what it newly finds.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all check test demo guest format vet static tidy cross
+.PHONY: all check test bench demo guest format vet static tidy cross
 
 all: check test
 
@@ -14,6 +14,15 @@ all: check test
 test: guest
 	$(GO) test ./...
 	$(GO) test -tags sallyport_layers ./live ./shell/...
+
+## bench: the engines of the code boundary side by side, in one run, against goja without the boundary and, where there is npm, QuickJS and V8 on
+## Node. Microseconds, and times what bare goja takes. What npm brings is in a directory that is gone afterwards.
+bench: guest
+	@out="$$(mktemp -d)" && trap 'rm -rf "$$out"' EXIT && \
+	$(GO) test -run '^$$' -bench 'FreshRealm|Programs' -benchtime 300ms -count 5 ./compartment/wasm ./compartment/goja >"$$out/lines" && \
+	if command -v npm >/dev/null && (cd "$$out" && npm install --silent --no-audit --no-fund quickjs-emscripten@0.32.0 >&2); then \
+		script="$$PWD/compartment/testdata/bench/node.mjs" && (cd "$$out" && node "$$script") >>"$$out/lines"; fi; \
+	awk -f compartment/testdata/bench/table.awk "$$out/lines"; uptime
 
 ## demo: the guided tour
 demo: guest

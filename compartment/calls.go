@@ -2,7 +2,6 @@ package compartment
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -13,8 +12,10 @@ import (
 type pending struct {
 	ticket int
 	power  *Power
-	call   *Call
+	call   *Call // nil for one that was refused at once
 	effect *Effect
+
+	own Call // what call points to: one piece of memory for both
 }
 
 // event is what a call's goroutine tells the owner: that the promise can be settled, or that the power returned.
@@ -40,13 +41,11 @@ func (e *Evaluation) Call(i int, args []Value) (ticket int) {
 	p := &e.host.powers[i]
 	e.next++
 	c := &pending{ticket: e.next, power: p}
-	call, f := e.admit(p, args)
-	if f != nil {
+	if f := e.admit(c, args); f != nil {
 		e.early = append(e.early, Settled{Ticket: c.ticket, Failure: f})
 		return c.ticket
 	}
-	c.call = call
-	e.live[c.ticket] = c
+	e.expect(c)
 	e.waiting = append(e.waiting, c)
 	e.launch()
 	return c.ticket
@@ -76,21 +75,30 @@ func (e *Evaluation) CallSync(i int, args []Value) (Value, *Failure) {
 	}
 }
 
+// expect notes a call whose end will come as an event.
+func (e *Evaluation) expect(c *pending) {
+	if e.events == nil {
+		e.live, e.wound = map[int]*pending{}, make(chan struct{})
+		e.events = make(chan event, 2*(e.host.limits.ConcurrentCalls+1))
+	}
+	e.live[c.ticket] = c
+}
+
 // beginSync admits a synchronous call and starts it, unless it is Local. It does not wait for a place: the guest,
 // which could have taken it, is waiting.
 func (e *Evaluation) beginSync(p *Power, args []Value) (*pending, *Failure) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	call, f := e.admit(p, args)
-	if f != nil {
+	c := &pending{power: p}
+	if f := e.admit(c, args); f != nil {
 		return nil, f
 	}
 	e.next++
-	c := &pending{ticket: e.next, power: p, call: call}
+	c.ticket = e.next
 	if p.Local {
 		return c, nil
 	}
-	e.live[c.ticket] = c
+	e.expect(c)
 	e.running++
 	e.calls[p.Name].running++
 	e.begin(c, e.events)
@@ -110,12 +118,16 @@ func (e *Evaluation) takeFor(c *pending, ev event) (Settled, bool) {
 }
 
 // admit checks a call before anything of it reaches the host: the copies, the power's own limits, its revocation.
-func (e *Evaluation) admit(p *Power, args []Value) (*Call, *Failure) {
+func (e *Evaluation) admit(c *pending, args []Value) *Failure {
+	p := c.power
 	if e.over || e.ctx.Err() != nil {
-		return nil, fail(KindCancelled, "Error", "the evaluation has ended", nil)
+		return fail(KindCancelled, "Error", "the evaluation has ended", nil)
 	}
 	t := e.calls[p.Name]
 	if t == nil {
+		if e.calls == nil {
+			e.calls = map[string]*tally{}
+		}
 		t = &tally{}
 		e.calls[p.Name] = t
 	}
@@ -123,21 +135,31 @@ func (e *Evaluation) admit(p *Power, args []Value) (*Call, *Failure) {
 		if e.total++; e.total > e.host.limits.HostCalls {
 			e.total--
 			e.Stop(KindHostCalls)
-			return nil, fail(KindHostCalls, "Error", "stopped", nil)
+			return fail(KindHostCalls, "Error", "stopped", nil)
 		}
 	}
 	t.made++
 	if p.Limits.Calls > 0 && t.made > p.Limits.Calls {
-		return nil, fail(KindCalls, "Error", fmt.Sprintf("%s may be called %d times in one evaluation", p.Name, p.Limits.Calls), nil)
+		return fail(KindCalls, "Error", fmt.Sprintf("%s may be called %d times in one evaluation", p.Name, p.Limits.Calls), nil)
 	}
 	if p.Revoked != nil && p.Revoked() {
-		return nil, fail(KindRevoked, "Error", p.Name+" was taken back by the operator", nil)
+		return fail(KindRevoked, "Error", p.Name+" was taken back by the operator", nil)
 	}
 	checked, why := p.checkArgs(args, least(p.Limits.ArgBytes, e.host.limits.CallBytes))
 	if why != "" {
-		return nil, fail(KindArguments, "TypeError", why, nil)
+		return fail(KindArguments, "TypeError", why, nil)
 	}
-	return &Call{ID: newID(), Power: p.Name, Args: checked, params: p.Params, log: e.Log}, nil
+	c.own = Call{ID: e.ids.next(), Power: p.Name, Args: checked, params: p.Params, log: e.log()}
+	c.call = &c.own
+	return nil
+}
+
+// log is Log as a value, made once.
+func (e *Evaluation) log() func(level, text string) {
+	if e.logger == nil {
+		e.logger = e.Log
+	}
+	return e.logger
 }
 
 // launch starts as many of the waiting calls as there is room for. The first that fits goes first.
@@ -268,8 +290,8 @@ func (e *Evaluation) do(ctx context.Context, c *pending) (ev event) {
 
 // checkResult says what is wrong with what a power returned.
 func (e *Evaluation) checkResult(p *Power, v Value) string {
-	if why := p.Returns.check(v, p.Name+": the result"); why != "" {
-		return why
+	if why := p.Returns.check(v, "the result"); why != "" {
+		return p.Name + ": " + why
 	}
 	if max := least(p.Limits.ResultBytes, e.host.limits.CallBytes); v.size() > max {
 		return fmt.Sprintf("%s: the result is %d bytes, at most %d may cross", p.Name, v.size(), max)
@@ -362,6 +384,9 @@ func (e *Evaluation) windUp() {
 	}
 	e.over = true
 	e.waiting = nil
+	if e.events == nil {
+		return // there was no call to wait for
+	}
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	patience := timer.C
@@ -406,6 +431,3 @@ func least(own, all int) int {
 	}
 	return all
 }
-
-// newID makes the name of a call: it cannot be guessed, so that no answer can be given before the question.
-func newID() string { return "call-" + rand.Text()[:16] }

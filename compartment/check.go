@@ -6,9 +6,9 @@ import (
 )
 
 // checkArgs compares the copied arguments with the power's parameters. It returns them filled up with undefined, or
-// says, for the guest, which one is wrong and why. Nothing is converted: what is not already right is refused.
+// says, for the guest, which one is wrong and why. Nothing is converted: what is not already right is refused. The slice is
+// the caller's no more.
 func (p *Power) checkArgs(args []Value, maxBytes int) ([]Value, string) {
-	out := make([]Value, 0, max(len(args), len(p.Params)))
 	size := 0
 	for i, a := range args {
 		param, ok := p.paramAt(i)
@@ -19,20 +19,19 @@ func (p *Power) checkArgs(args []Value, maxBytes int) ([]Value, string) {
 		if why := param.check(a, param.Name); why != "" {
 			return nil, fmt.Sprintf("%s: %s", p.Name, why)
 		}
-		out = append(out, a)
 	}
 	for i := len(args); i < len(p.Params); i++ {
 		if param := p.Params[i]; !param.Rest {
 			if why := param.check(Value{}, param.Name); why != "" {
 				return nil, fmt.Sprintf("%s: %s", p.Name, why)
 			}
-			out = append(out, Value{})
+			args = append(args, Value{})
 		}
 	}
 	if size > maxBytes && !p.Local {
 		return nil, fmt.Sprintf("%s: the arguments are %d bytes, at most %d may cross in one call", p.Name, size, maxBytes)
 	}
-	return out, ""
+	return args, ""
 }
 
 // paramAt is the parameter that argument i belongs to.
@@ -125,9 +124,24 @@ func (a Param) checkFields(v Value, at string) string {
 	return ""
 }
 
+// isExact tells whether all of v is whole, exact data.
+func (v Value) isExact() bool {
+	if !v.typ.IsData() || v.lossy || v.omitted != 0 {
+		return false
+	}
+	for _, it := range v.items {
+		if !it.isExact() {
+			return false
+		}
+	}
+	return true
+}
+
 // notData finds the first part of v that is not whole, exact data.
 func (v Value) notData(at string) string {
 	switch {
+	case v.isExact():
+		return "" // no place needs a name
 	case v.typ == TypeHole:
 		return at + " is a hole, not a value"
 	case v.typ == TypeCircular:

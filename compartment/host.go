@@ -108,11 +108,13 @@ type Evaluation struct {
 	waiting []*pending
 	live    map[int]*pending // calls that were started and whose promise is not settled
 	next    int
-	early   []Settled // came while the guest waited for a synchronous call
-	events  chan event
+	early   []Settled  // came while the guest waited for a synchronous call
+	events  chan event // made with the first call; most evaluations make none
 	effects []*Effect
+	ids     ids
+	logger  func(level, text string)
 
-	wound chan struct{} // closed when nobody takes events any more
+	wound chan struct{} // closed when nobody takes events any more; made with events
 
 	logMu   sync.Mutex
 	closed  bool
@@ -131,18 +133,30 @@ func (s *stop) Error() string { return string(s.kind) }
 // to stop: because its time is over, ctx ended, or Stop was called. Finish must be called.
 func (h *Host) Begin(ctx context.Context, source string, interrupt func()) *Evaluation {
 	ctx, cancel := context.WithCancelCause(ctx)
-	e := &Evaluation{host: h, start: time.Now(), source: source, cancel: cancel, interrupted: make(chan struct{}), wound: make(chan struct{}),
-		calls: map[string]*tally{}, live: map[int]*pending{}, events: make(chan event, 2*(h.limits.ConcurrentCalls+1))}
-	// A timer of the context would end it with DeadlineExceeded as well, but the caller's own deadline must be told
-	// apart from ours.
-	timed, stopTimer := context.WithTimeoutCause(ctx, h.limits.Time, &stop{KindTime})
-	e.ctx = timed
-	e.cancel = func(cause error) { cancel(cause); stopTimer() }
-	e.detach = context.AfterFunc(timed, func() {
+	e := &Evaluation{host: h, start: time.Now(), source: source, interrupted: make(chan struct{})}
+	e.ctx = timed{ctx, e.start.Add(h.limits.Time)}
+	timer := time.AfterFunc(h.limits.Time, func() { cancel(&stop{KindTime}) })
+	e.cancel = func(cause error) { cancel(cause); timer.Stop() }
+	e.detach = context.AfterFunc(e.ctx, func() {
 		defer close(e.interrupted)
 		interrupt()
 	})
 	return e
+}
+
+// timed is the context of an evaluation: one that is cancelled, with its cause, at the deadline that it tells. A context with a timer of its own would be a
+// second one inside of the first, which took a tenth of a small evaluation, and its end could not be told from that of the caller's deadline.
+type timed struct {
+	context.Context
+	end time.Time
+}
+
+// Deadline is the evaluation's, or the caller's when that is earlier.
+func (t timed) Deadline() (time.Time, bool) {
+	if d, ok := t.Context.Deadline(); ok && d.Before(t.end) {
+		return d, true
+	}
+	return t.end, true
 }
 
 // Stop ends the evaluation for the given reason. The first reason stays. Safe from any goroutine.

@@ -301,6 +301,9 @@ const identifierLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 
 // asRefusal finds a Refusal in err.
 func asRefusal(err error) (*Refusal, bool) {
+	if err == nil {
+		return nil, false
+	}
 	var r *Refusal
 	ok := errors.As(err, &r)
 	return r, ok

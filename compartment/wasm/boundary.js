@@ -8,7 +8,7 @@
   const uncurry = (f) => (self, ...args) => apply(f, self, args);
   const getter = (proto, name) => uncurry(getOwnPropertyDescriptor(proto, name).get);
   const errors = { Error, TypeError, RangeError, SyntaxError };
-  const Bytes = Uint8Array, Big = BigInt;
+  const Bytes = Uint8Array, Big = BigInt, undeclared = ReferenceError.prototype;
 
   // --- Errors of the boundary are known again by identity. A kind stands for one that the realm made itself, a number for one of the host.
   const failures = new WeakMap(), remember = uncurry(WeakMap.prototype.set), recall = uncurry(WeakMap.prototype.get);
@@ -124,6 +124,7 @@
     // Errors.
     fail,
     failure: (e) => recall(failures, e),
+    undeclared: (e) => getPrototypeOf(e) === undeclared,
 
     // Making.
     newDate: (ms) => new RealDate(ms),

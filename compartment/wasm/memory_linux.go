@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"unsafe"
@@ -13,6 +14,8 @@ import (
 type mappedSystem struct {
 	// pages tells of every page of the process whether it was written to; nil when the kernel does not say.
 	pages *os.File
+	// counts: the kernel counts page faults.
+	counts bool
 }
 
 // newMemorySystem is the one of this platform.
@@ -21,7 +24,7 @@ func newMemorySystem() memorySystem {
 	if err != nil || os.Getpagesize() != smallPage {
 		return &mappedSystem{} // every page then counts as changed
 	}
-	return &mappedSystem{pages: pages}
+	return &mappedSystem{pages: pages, counts: faultsAreCounted()}
 }
 
 func (s *mappedSystem) close() error {
@@ -39,7 +42,11 @@ func (s *mappedSystem) newMemory(limit uint64, more func() bool) (memory, error)
 	if err != nil {
 		return nil, fmt.Errorf("reserve %d bytes of addresses: %w", limit, err)
 	}
-	return &mappedMemory{b: b, limit: limit, more: more, pages: s.pages}, nil
+	// Huge pages would make pages the memory's own that nobody has touched: they cost, and see ownPages.
+	if err := unix.Madvise(b, unix.MADV_NOHUGEPAGE); err != nil && err != unix.EINVAL { // EINVAL: the kernel has none
+		return nil, errors.Join(fmt.Errorf("keep huge pages out of a guest's memory: %w", err), unix.Munmap(b))
+	}
+	return &mappedMemory{b: b, limit: limit, more: more, pages: s.pages, own: ownPages{counts: s.counts}}, nil
 }
 
 // mappedMemory is a memory in one reserved range of addresses. It costs the pages that are touched, and it never moves.
@@ -51,6 +58,7 @@ type mappedMemory struct {
 	more    func() bool
 	pages   *os.File
 	entries []byte // room for what pages says
+	own     ownPages
 }
 
 // openStep is the unit in which the reservation is opened.
@@ -80,6 +88,7 @@ func (m *mappedMemory) bytes() []byte { return m.b[:m.n:m.n] }
 
 // overlay maps the image copy-on-write over the memory and drops the pages behind it.
 func (m *mappedMemory) overlay(i image) error {
+	m.own.forget()
 	img := i.(*fileImage)
 	if img.n > m.n {
 		return fmt.Errorf("an image of %d bytes does not fit a memory of %d", img.n, m.n)
@@ -103,26 +112,39 @@ const (
 	pageOfFile  = 1 << 61
 )
 
-// changed asks the kernel which pages are the memory's own.
+// changed tells which pages are the memory's own: as the kernel says, or as it said before when nothing can have changed since.
 func (m *mappedMemory) changed(to []uint32) []uint32 {
+	faults := m.own.faults()
+	if pages, known := m.own.known(faults); known {
+		return append(to, pages...)
+	}
+	from := len(to)
+	to, exact := m.ask(to)
+	if exact {
+		m.own.learn(to[from:], faults)
+	}
+	return to
+}
+
+// ask asks the kernel which pages are the memory's own. When it does not say, every page counts, and that is not exact.
+func (m *mappedMemory) ask(to []uint32) (_ []uint32, exact bool) {
 	count := m.n / smallPage
 	if size := 8 * count; cap(m.entries) < size {
 		m.entries = make([]byte, size)
 	}
 	entries := m.entries[:8*count]
-	known := false
 	if m.pages != nil {
 		at := int64(uintptr(unsafe.Pointer(&m.b[0]))) / smallPage * 8
 		n, err := m.pages.ReadAt(entries, at)
-		known = err == nil && n == len(entries)
+		exact = err == nil && n == len(entries)
 	}
 	for i := range count {
 		e := binary.LittleEndian.Uint64(entries[8*i:])
-		if !known || e&(pagePresent|pageSwapped) != 0 && e&pageOfFile == 0 {
+		if !exact || e&(pagePresent|pageSwapped) != 0 && e&pageOfFile == 0 {
 			to = append(to, uint32(i))
 		}
 	}
-	return to
+	return to, exact
 }
 
 func (m *mappedMemory) release() error {

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -80,29 +81,61 @@ func parseFrame(line, source string) (compartment.Frame, bool) {
 	if name == "<eval>" || name == "<anonymous>" {
 		name = ""
 	}
-	l, c, ok = place(source, l, c)
-	return compartment.Frame{Function: name, Line: l, Column: c}, ok
+	i, ok := offset(source, l, c)
+	if !ok {
+		return compartment.Frame{}, false
+	}
+	l, c = place(source, intoBody(source, i, name))
+	return compartment.Frame{Function: name, Line: l, Column: c}, true
 }
 
-// place turns a place as the engine counts it (columns by bytes) into one as the language does (columns by UTF-16 units).
+// offset turns a place as the engine counts it, by lines and bytes, into one in the source.
 //
 // The engine counts U+2028 and U+2029 as line ends in code and not in comments. Which it was cannot be told from a place, so where there is such a line
 // after all, that is the one.
-func place(source string, line, column int) (int, int, bool) {
+func offset(source string, line, column int) (int, bool) {
 	start, ok := lineStart(source, line, lineEnds)
 	if !ok {
 		start, ok = lineStart(source, line, "\n\r")
 	}
 	if !ok || column < 1 {
-		return 0, 0, false
+		return 0, false
 	}
 	at := min(start+column-1, len(source))
 	for at < len(source) && (source[at] == ' ' || source[at] == '\t') { // the engine points before what it means
 		at++
 	}
+	return at, true
+}
+
+// place is the line and the column, as the language counts them (columns by UTF-16 units).
+func place(source string, at int) (line, column int) {
 	before := source[:at]
 	last := before[lastLineStart(before):]
-	return 1 + countLineEnds(before), len(utf16.Encode([]rune(last))) + 1, true
+	return 1 + countLineEnds(before), len(utf16.Encode([]rune(last))) + 1
+}
+
+// head is the beginning of a function, up to its body; for an arrow function the engine's beginning is that of the declaration. Parameters with defaults are code, in which the error may be; those heads are left alone.
+var head = regexp.MustCompile(`^(?:(?:async\s+)?(?:function\s*\*?\s*)?([\w$]*)\s*\([^()=]*\)\s*\{|` +
+	`(?:const|let|var)\s+([\w$]+)\s*=\s*(?:async\s*)?(?:\([^()=]*\)|[\w$]+)\s*=>\s*\{?)(?:\s|//[^\n\r]*|/\*(?s:.*?)\*/)*`)
+
+// longHead is how much of a head is looked at.
+const longHead = 1000
+
+// intoBody moves a place at the beginning of a function to the first statement of that function. The engine tells the beginning for what fails before
+// anything that it has noted a place for: "return null.x". Nothing is wrong there, and often it is not even the line.
+func intoBody(source string, at int, name string) int {
+	text := source[at:min(at+longHead, len(source))]
+	inside := strings.TrimPrefix(text, "(") // a function that is called where it stands
+	found := head.FindStringSubmatch(inside)
+	if found == nil {
+		return at
+	}
+	called := name[strings.LastIndex(name, " ")+1:] // without "get"
+	if of := found[1] + found[2]; of != "" && of != "function" && of != called && of != "constructor" {
+		return at
+	}
+	return at + len(text) - len(inside) + len(found[0])
 }
 
 // lineStart is where the line with that number begins. A carriage return and a line feed are one line end.

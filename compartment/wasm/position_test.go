@@ -24,6 +24,16 @@ func TestPositions(t *testing.T) {
 		{"function f() {\n  throw new Error('x')\n}\nf()", 2, 13, ""},
 		{"/*é😀*/ null.x", 1, 9, ""},
 		{"await 1\n\nundefinedName", 3, 1, ""},
+		{"function f(){\n return null.x\n}\nf()", 2, 2, " ^"},
+		{"async function f(){\n return null.x\n}\nawait f()", 2, 2, ""},
+		{"function f(a, b) { // why\n\n  /* so */ return null.x\n}\nf()", 3, 12, ""},
+		{"const f = () => {\n return null.x\n}\nf()", 2, 2, ""},
+		{"(function(){\n return null.x\n})()", 2, 2, ""},
+		{"class A {\n m() {\n  return null.x\n }\n}\nnew A().m()", 3, 3, ""},
+		{"class A {\n constructor() {\n  return null.x\n }\n}\nnew A()", 3, 3, ""},
+		{"function f(a = null.x){\n return 1\n}\nf()", 1, 1, ""}, // in the head: the beginning it is
+		{"function g(a) {\n return 1\n}\nfunction f(a) {\n  return a.b.c\n}\nf({})", 5, 10, ""},
+		{"function f() { f.x = 1; g() }\nf()", 1, 25, ""},
 		{"const x = 1\nfor (;;) {\n  x;\n}", 3, 3, ""},
 	} {
 		o := once(t, c.source, compartment.Config{Limits: compartment.Limits{Time: brief}})
@@ -96,7 +106,11 @@ func TestPlace(t *testing.T) {
 		{"a\u2028//\nb", 2, 1, 2, 1, true},
 		{"a // \u2028 c\nbcd", 3, 2, 3, 2, true},
 	} {
-		l, col, ok := place(c.source, c.line, c.column)
+		at, ok := offset(c.source, c.line, c.column)
+		var l, col int
+		if ok {
+			l, col = place(c.source, at)
+		}
 		require.Equal(t, []any{c.wantLine, c.wantColumn, c.ok}, []any{l, col, ok}, "%q %d:%d", c.source, c.line, c.column)
 	}
 }

@@ -26,7 +26,7 @@ type fixed struct {
 
 	fields, elements, entries, members, numbers, cut     handle
 	date, unbox, typedName, regexp, describe             handle
-	own, proto, stack, where, fail, failure              handle
+	own, proto, stack, where, fail, failure, undeclared  handle
 	newDate, newBigInt, setName, holder, put, bindGlobal handle
 
 	classes map[uint32]class
@@ -172,7 +172,7 @@ func (in *instance) keep(kept handle) {
 	for name, to := range map[string]*handle{
 		"fields": &f.fields, "elements": &f.elements, "entries": &f.entries, "members": &f.members, "numbers": &f.numbers, "cut": &f.cut,
 		"date": &f.date, "unbox": &f.unbox, "typedName": &f.typedName, "regexp": &f.regexp, "describe": &f.describe,
-		"own": &f.own, "proto": &f.proto, "stack": &f.stack, "where": &f.where, "fail": &f.fail, "failure": &f.failure,
+		"own": &f.own, "proto": &f.proto, "stack": &f.stack, "where": &f.where, "fail": &f.fail, "failure": &f.failure, "undeclared": &f.undeclared,
 		"newDate": &f.newDate, "newBigInt": &f.newBigInt, "name": &f.setName, "holder": &f.holder, "put": &f.put, "bind": &f.bindGlobal,
 	} {
 		if *to = in.field(kept, name); in.call(xIsFunction, uint64(*to)) == 0 {

@@ -218,6 +218,7 @@ func (in *instance) exception(thrown handle, source string, k compartment.Kind) 
 		end.Exception.Name, end.Exception.Message = shown(in.dataText(thrown, "name")), shown(in.dataText(thrown, "message"))
 		end.Exception.Causes = in.causes(thrown)
 		end.Failure = in.failureOf(thrown)
+		end.Undeclared = in.isUndeclared(thrown)
 		end.Where = where(in.stackText(thrown), source)
 	}
 	if end.Exception.Name == "" && end.Exception.Message == "" {
@@ -227,6 +228,13 @@ func (in *instance) exception(thrown handle, source string, k compartment.Kind) 
 		return compartment.Ending{Kind: k}
 	}
 	return end
+}
+
+// isUndeclared tells whether a thrown object is the language's complaint about a name that is not declared.
+func (in *instance) isUndeclared(thrown handle) bool {
+	is := in.invoke(in.fixed.undeclared, thrown)
+	defer in.free(is)
+	return in.typeOf(is) == tagBoolean && in.call(xGetBool, uint64(is)) != 0
 }
 
 // maxCauses is how many causes of an error are named.

@@ -65,6 +65,11 @@ var rooms = []room{
 		Why: "metering of a WebAssembly module; bytes in, bytes out",
 	},
 	{
+		Dir:   "compartment/corpus",
+		Why:   "the evidence for the code boundary: attacks and ordinary programs on every engine",
+		Tests: []string{"compartment", "compartment/goja", "compartment/wasm", "compartment/wasm/guest", "hostfuncs"},
+	},
+	{
 		Dir:     "hostfuncs",
 		Why:     "powers a host can hand to a compartment, one file each",
 		Imports: []string{"compartment", "fs", "gate", "policy"},
@@ -136,6 +141,7 @@ var restrictions = []restriction{
 			"live",                // attacks, and the plain and bubblewrap arms of the benchmark
 			"shell/internal/jail", // starts jails one layer at a time
 			"compartment/goja",    // an attack that kills the process needs a process of its own
+			"compartment/corpus",  // the same, for every engine
 		},
 	},
 	{
