@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sallyport/policy"
 	"sallyport/shell/internal/jail"
 )
 
@@ -28,11 +29,15 @@ type jailProcess struct {
 	report  Report
 	cgroup  *cgroup // of its command, when limits need one
 
+	numbers map[int]int     // number of a record → its place in records, from 1
+	told    func(Violation) // takes each record as it comes
+
 	gone atomic.Bool // the socket is closed, or about to be
 	oom  atomic.Bool // the host killed it, because the kernel had begun to kill for memory
 
 	// Set by wait:
 	breaches map[string]int // limits that the command ran into
+	records  []Violation    // what was denied, in the order in which it came up
 	killed   bool           // PID 1 was killed before the command had ended
 }
 
@@ -87,7 +92,7 @@ func (p *jailPlan) launch() (*jailProcess, error) {
 		ours.Close()
 		return nil, err
 	}
-	j := &jailProcess{plan: p, sock: ours, trace: trace}
+	j := &jailProcess{plan: p, sock: ours, trace: trace, numbers: map[int]int{}}
 	j.pid, err = jail.Launch(p.setup, p.namespaces(), jail.Files{
 		Socket: int(theirs.Fd()), Plan: int(p.file.Fd()), Trace: int(trace.Fd()), Null: int(p.null.Fd()),
 	})
@@ -219,8 +224,18 @@ func (j *jailProcess) send(m jail.Message, rights []byte) error {
 	return nil
 }
 
-// receive waits for one message. When the first process is gone instead, the error says what it left behind.
+// receive waits for one message, and keeps the records that come before it. When the first process is gone instead, the error says what it left behind.
 func (j *jailProcess) receive() (jail.Message, error) {
+	for {
+		m, err := j.receiveAny()
+		if err != nil || m.Denied == nil {
+			return m, err
+		}
+		j.record(m.Denied)
+	}
+}
+
+func (j *jailProcess) receiveAny() (jail.Message, error) {
 	var m jail.Message
 	buf := make([]byte, 64<<10)
 	n, err := j.sock.Read(buf)
@@ -285,6 +300,33 @@ func (j *jailProcess) wait() (Completion, error) {
 		j.breaches[limit] = 1
 	}
 	return done, nil
+}
+
+// record keeps one record, or the final count of one that is known.
+func (j *jailProcess) record(d *jail.Denied) {
+	v := violation(d)
+	if known := j.numbers[d.Number]; known > 0 {
+		j.records[known-1].Count = v.Count
+	} else {
+		j.records = append(j.records, v)
+		j.numbers[d.Number] = len(j.records)
+	}
+	j.told(v)
+}
+
+func violation(d *jail.Denied) Violation {
+	v := Violation{
+		Time: time.Unix(0, d.UnixNano), PID: d.PID, Program: string(d.Program), Operation: d.Operation, Target: string(d.Target),
+		Rule: d.RuleText, Remedy: d.Remedy, Count: d.Count,
+		Decision: policy.Decision{
+			Axis: policy.Axis(d.Axis), Path: string(d.Path), Reason: d.Reason, Remedy: d.Remedy,
+			Rule: policy.Rule{List: d.List, Entry: d.Entry, Index: d.Index, Why: d.Why},
+		},
+	}
+	if d.Errno != 0 {
+		v.Errno = unix.ErrnoName(d.Errno)
+	}
+	return v
 }
 
 // release gives back what the host holds of a jail that is gone.

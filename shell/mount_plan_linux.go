@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,10 +23,11 @@ type mountPlanner struct {
 	finished   []jail.Op
 	sources    []source
 	names      nameReport
+	guarded    []jail.Guarded
 	table      *mountTable
 }
 
-func (m *mountPlanner) plan(ctx context.Context, helper string) error {
+func (m *mountPlanner) plan(helper string) error {
 	m.root = jail.RootReadOnly
 	switch {
 	case !m.rules.Read("/").Allowed:
@@ -40,9 +40,7 @@ func (m *mountPlanner) plan(ctx context.Context, helper string) error {
 		if err := m.addEntries(); err != nil {
 			return err
 		}
-		if err := m.addNames(ctx); err != nil {
-			return err
-		}
+		m.addNames()
 		m.addProgram(helper)
 	}
 	m.addKernelMounts()
@@ -74,13 +72,9 @@ func (m *mountPlanner) addPrivate() {
 // addEntries adds the mounts of the policy's own lists. Which of two overlapping entries holds is decided by the
 // rules alone: an allowed path is shown writable when the rules say that it is.
 func (m *mountPlanner) addEntries() error {
-	m.names.absent = nil
 	for _, e := range m.rules.Entries() {
 		if e.Absent || e.Unresolved {
-			if !e.Allow { // an unresolved one cannot be looked at by the caller, nor by a command with the caller's user
-				m.names.absent = append(m.names.absent, e.Given)
-			}
-			continue
+			continue // a denied one is decided by name
 		}
 		if err := m.addEntry(e); err != nil {
 			return err
@@ -98,6 +92,10 @@ func (m *mountPlanner) addEntry(e policy.Entry) error {
 			e.List, e.Index, e.Given, kind)}
 	}
 	if e.Allow && e.Axis == policy.AxisWrite && isDefaultDevice(e.Real) {
+		return nil
+	}
+	if e.Glob {
+		m.addPattern(e)
 		return nil
 	}
 	if e.Allow {
@@ -125,6 +123,14 @@ func (m *mountPlanner) addEntry(e policy.Entry) error {
 		m.add(jail.Back, e.Real)
 	}
 	return nil
+}
+
+// addPattern shows what a pattern may allow. What it denies no mount can say: that is decided by name, and so is which of
+// the names below a directory that is shown writable the pattern means.
+func (m *mountPlanner) addPattern(e policy.Entry) {
+	if e.List == "allowWrite" {
+		m.add(jail.Writable, e.Base)
+	}
 }
 
 // refuseHardLinks refuses to cover a file that has another name: the other name would show it. A mount covers one

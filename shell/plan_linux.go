@@ -32,6 +32,7 @@ type jailPlan struct {
 	dirty       bool // the mount table has changed since
 	users       int  // jails that are being made from it
 	rules       *policy.Rules
+	seen        []jail.Resolved // what the rules were compiled from
 	options     Options
 	controllers []controller // cgroup hierarchies that hold limits
 	sources     []source     // what the mounts were planned from
@@ -50,7 +51,7 @@ type source struct {
 type mountCounts struct{ writable, covered, readOnly int }
 
 // makePlan decides what to mount where. It looks at the host once; a jail mounts without looking again.
-func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, o Options) (*jailPlan, error) {
+func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, seen []jail.Resolved, o Options) (*jailPlan, error) {
 	if err := enforceable(p, rules); err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, o Optio
 	if err != nil {
 		return nil, err
 	}
-	plan.table, plan.rules, plan.options = table, rules, o
+	plan.table, plan.rules, plan.seen, plan.options = table, rules, seen, o
 	if err := plan.planMounts(ctx, p.Filesystem.Disabled); err != nil {
 		plan.close()
 		return nil, err
@@ -86,11 +87,15 @@ func (p *jailPlan) planMounts(ctx context.Context, disabled bool) error {
 	if m.tmpBytes == 0 {
 		m.tmpBytes = defaultTmpBytes
 	}
-	if err := m.plan(ctx, p.options.Helper); err != nil {
+	if err := m.plan(p.options.Helper); err != nil {
 		return err
 	}
 	p.wire.Root, p.wire.Points, p.wire.Ops = m.root, m.rootPoints, m.finished
 	p.names, p.sources = m.names, m.sources
+	var err error
+	if p.wire.Names, err = m.byName(p.seen, p.options); err != nil {
+		return err
+	}
 	p.count()
 	return p.seal()
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"sallyport/policy"
+	"sallyport/shell/internal/jail"
 )
 
 // supported refuses every platform but Linux before anything else is looked at (R23, R59, R312).
@@ -35,6 +36,8 @@ type (
 		report   Report
 		breaches map[string]int
 		killed   bool
+		records  []Violation
+		told     func(Violation)
 	}
 	commandSpec struct {
 		name, dir string
@@ -42,7 +45,7 @@ type (
 	}
 )
 
-func makePlan(context.Context, policy.Policy, *policy.Rules, Options) (*jailPlan, error) {
+func makePlan(context.Context, policy.Policy, *policy.Rules, []jail.Resolved, Options) (*jailPlan, error) {
 	return nil, supported()
 }
 

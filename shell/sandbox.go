@@ -40,7 +40,7 @@ func Open(ctx context.Context, p policy.Policy, o Options) (*Sandbox, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	rules, err := Compile(p)
+	rules, seen, err := compileHere(p)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func Open(ctx context.Context, p policy.Policy, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := makePlan(ctx, p, rules, o)
+	plan, err := makePlan(ctx, p, rules, seen, o)
 	if err != nil {
 		return nil, err
 	}
