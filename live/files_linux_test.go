@@ -112,42 +112,55 @@ func mandatoryFiles(root string) []string {
 	return files
 }
 
-// deepNames are any-depth names below the root, in other spellings, in nested repositories and in worktrees.
-func deepNames(root string) []string {
+// nearNames are names in other spellings and in nested repositories, not far below the root, and farNames are further
+// down than anybody searches.
+func nearNames(root string) []string {
+	return append(mandatoryFiles(root),
+		root+"/vendor/sub/.git/hooks/pre-commit",
+		root+"/vendor/sub/.git/config",
+		root+"/upper/.BASHRC",
+		root+"/upper/.GIT/Hooks/pre-push",
+	)
+}
+
+func farNames(root string) []string {
 	return []string{
-		root + "/vendor/sub/.git/hooks/pre-commit",
-		root + "/vendor/sub/.git/config",
 		root + "/a/b/c/d/e/f/.bashrc",
-		root + "/upper/.BASHRC",
-		root + "/upper/.GIT/Hooks/pre-push",
+		root + "/a/b/c/d/e/f/.git/hooks/pre-commit",
 		root + "/.git/modules/sub/.git/hooks/post-checkout",
 	}
 }
 
 // TestProtectedNames: what exists of the mandatory names stays as it is in a writable root, at any depth and in any
-// case, and so do the directories that lead to it (R49-R51, R55, R56; process cases 5, 6; conformance 36, 40, 42).
+// case, and so do the directories that lead to it (R49-R51, R55, R56; process cases 5, 6; conformance 36, 40, 42). What
+// lies near is mounted read-only too: either layer holds alone.
 func TestProtectedNames(t *testing.T) {
 	bothUsers(t, func(t *testing.T) {
-		attack{
-			name:  "change-protected-names",
-			why:   "what a program outside runs or obeys later",
-			alone: [][]string{namesAlone},
-			before: func(f *field) {
-				for _, p := range append(mandatoryFiles(f.ws), deepNames(f.ws)...) {
-					f.write(p, "as it was\n")
-				}
-			},
-			args: func(f *field) []string { return append(mandatoryFiles(f.ws), deepNames(f.ws)...) },
-			after: func(f *field) string {
-				for _, p := range append(mandatoryFiles(f.ws), deepNames(f.ws)...) {
-					if b, err := os.ReadFile(p); err != nil || string(b) != "as it was\n" {
-						return p + " was changed"
-					}
-				}
-				return ""
-			},
-		}.test(t)
+		changeNames(nearNames, mountsAlone, namesAlone).test(t)
+		changeNames(farNames, namesAlone).test(t)
 	})
+}
+
+func changeNames(names func(root string) []string, alone ...[]string) attack {
+	return attack{
+		name:  "change-protected-names",
+		why:   "what a program outside runs or obeys later",
+		alone: alone,
+		before: func(f *field) {
+			for _, p := range names(f.ws) {
+				f.write(p, "as it was\n")
+			}
+		},
+		args: func(f *field) []string { return names(f.ws) },
+		after: func(f *field) string {
+			for _, p := range names(f.ws) {
+				if b, err := os.ReadFile(p); err != nil || string(b) != "as it was\n" {
+					return p + " was changed"
+				}
+			}
+			return ""
+		},
+	}
 }
 
 // TestProtectedParents: the directory in which a protected name stands can be neither renamed nor exchanged, so that no

@@ -177,13 +177,17 @@ func (m *mountPlanner) protect(path string) {
 	if m.writableRootOf(path) == "" {
 		return
 	}
+	m.readOnly(path)
+	m.pin(path)
+}
+
+func (m *mountPlanner) readOnly(path string) {
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket|os.ModeDevice) != 0 {
 		m.add(jail.Cover, path) // a read-only mount does not stop writing to a FIFO
 	} else {
 		m.add(jail.ReadOnly, path)
 	}
-	m.pin(path)
 }
 
 func (m *mountPlanner) pin(path string) {

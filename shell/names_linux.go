@@ -12,14 +12,19 @@ import (
 
 // Mandatory names are decided where they are used, by the jail's first process: nothing has to be searched for them. What
 // a name alone cannot tell is looked for here, when the sandbox is opened: where a link with such a name leads, where a
-// file ".git" does, what a git configuration includes, and whether a file has a second name. The search is bounded, so
-// that opening a sandbox does not take longer in a larger tree.
+// file ".git" does, what a git configuration includes, and whether a file has a second name. What exists of the names
+// themselves and is come across is mounted read-only besides: a second layer, which fails for other reasons. The search is
+// bounded, so that opening a sandbox does not take longer in a larger tree.
 
 // maxScan and maxDepth bound the search in one writable root: a few milliseconds' worth. The reference looks as deep.
 const (
 	maxScan  = 2000
 	maxDepth = 3
 )
+
+// maxLocked bounds the mounts of the second layer: each costs every jail some ten microseconds, and a directory of packages
+// can hold thousands of such names.
+const maxLocked = 64
 
 // maxPath bounds what is read as one path out of a file of git's.
 const maxPath = 4096
@@ -28,6 +33,8 @@ const maxPath = 4096
 type nameReport struct {
 	searched bool
 	paths    []string // what to protect
+	locked   []string // mandatory names that exist, to be mounted read-only
+	found    int      // how many there were to lock
 	dangling []string // mandatory names that are links to nothing
 	hard     []string // protected files with another hard link, by which they could be written
 	cut      []string // writable roots that hold more than was looked at
@@ -46,6 +53,29 @@ func (m *mountPlanner) addNames() {
 	}
 	for _, path := range m.names.paths {
 		m.guard(path, "a file that a program outside runs or obeys leads there")
+	}
+	for _, path := range m.names.locked {
+		for _, name := range append(m.table.aliases(path), path) {
+			m.lock(name)
+		}
+	}
+}
+
+// lock mounts a mandatory name read-only where it exists, and pins those directories above it that may not be moved
+// anyway (".git" of ".git/hooks"): so this layer takes nothing away that the names leave.
+func (m *mountPlanner) lock(path string) {
+	if m.writableRootOf(path) == "" {
+		return
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return // gone since it was found: nothing is left to protect
+	}
+	m.readOnly(path)
+	for dir := filepath.Dir(path); m.writableRootOf(dir) != ""; dir = filepath.Dir(dir) {
+		if _, kept := m.rules.MandatoryComponent(dir); !kept {
+			return
+		}
+		m.add(jail.Pin, dir)
 	}
 }
 
@@ -77,13 +107,25 @@ func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 	if isWorktreeLink(rel) {
 		m.names.paths = append(m.names.paths, path)
 	}
-	if _, ok := m.rules.MandatoryAt(root, rel); ok && d.Type().IsRegular() && hardLinks(path) > 1 {
-		m.names.hard = append(m.names.hard, path)
+	if _, ok := m.rules.MandatoryAt(root, rel); ok {
+		m.visitName(root, rel, path, d)
 	}
 	if d.IsDir() && strings.Count(rel, "/") >= maxDepth {
 		return iofs.SkipDir
 	}
 	return nil
+}
+
+// visitName notes a mandatory name that exists. What lies below one needs no mount of its own.
+func (m *mountPlanner) visitName(root, rel, path string, d iofs.DirEntry) {
+	if _, inside := m.rules.MandatoryAt(root, filepath.Dir(rel)); !inside {
+		if m.names.found++; m.names.found <= maxLocked {
+			m.names.locked = append(m.names.locked, path)
+		}
+	}
+	if d.Type().IsRegular() && hardLinks(path) > 1 {
+		m.names.hard = append(m.names.hard, path)
+	}
 }
 
 // guard protects a path inside a writable root, by name and by a mount.

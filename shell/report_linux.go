@@ -152,6 +152,9 @@ func (p *jailPlan) nameLayer(r *jail.Ready) ([]Layer, error) {
 	if !r.Killable {
 		layer.Evidence += "; this kernel lets a signal interrupt a call that is being answered (before Linux 5.19)"
 	}
+	if p.names.found > 0 {
+		layer.Evidence += fmt.Sprintf("; %d of them that exist were found, and %d are mounted read-only too", p.names.found, len(p.names.locked))
+	}
 	if len(p.names.hard) > 0 {
 		layer.Evidence += "; these have another hard link, by which they can be written: " + someOf(p.names.hard)
 	}

@@ -85,9 +85,10 @@ func TestReportOfWritableTrees(t *testing.T) {
 	names := report.Layer("names")
 	require.Equal(t, shell.Enforced, names.State)
 	require.Contains(t, names.Evidence, "judged and refused")
+	require.Contains(t, names.Evidence, "1 of them that exist were found, and 1 are mounted read-only too")
 	require.Contains(t, names.Evidence, filepath.Join(dir, ".bashrc"))
 	require.Contains(t, report.Layer("mounts").Evidence, "1 of 1 trees writable")
-	require.Contains(t, report.Layer("mounts").Evidence, "0 of 0 read-only inside")
+	require.Contains(t, report.Layer("mounts").Evidence, "1 of 1 read-only inside")
 
 	reads := policy.Policy{}
 	reads.Filesystem.DenyRead = policy.Paths(dir + "/*.key")
