@@ -2,7 +2,6 @@ package live
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -141,29 +140,3 @@ func TestTwoPoliciesInOneDirectory(t *testing.T) {
 	})
 }
 
-// TestReplacedDuringTheRun: with StrictReads a denied file that the host replaces while a command runs is never read by it,
-// though the mount that covered the old one is gone with its name.
-func TestReplacedDuringTheRun(t *testing.T) {
-	bothUsers(t, func(t *testing.T) {
-		f := newField(t)
-		secret := filepath.Join(f.ws, ".env")
-		f.write(secret, secretText)
-		p := policy.Policy{Filesystem: policy.Filesystem{DenyRead: policy.Paths(secret)}}
-		box := open(t, p, shell.Options{StrictReads: true, NoRecords: true})
-		cmd := command(t, box, f.ws, "sh", "-c", "read x; cat .env; echo ended")
-		in, err := cmd.StdinPipe()
-		require.NoError(t, err)
-		out, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		f.write(secret+".new", secretText)
-		require.NoError(t, os.Rename(secret+".new", secret))
-		_, err = in.Write([]byte("\n"))
-		require.NoError(t, err)
-		b := make([]byte, 100)
-		n, err := out.Read(b)
-		require.NoError(t, err)
-		require.Equal(t, "ended\n", string(b[:n]))
-		require.NoError(t, cmd.Wait())
-	})
-}

@@ -301,7 +301,7 @@ func (c *Cmd) Report() Report {
 	if j == nil {
 		return Report{}
 	}
-	return j.report
+	return j.reported()
 }
 
 // running is the jail of a command that was started.

@@ -17,6 +17,6 @@ func PlannedFor(ctx context.Context, p policy.Policy, o Options) (jail.Plan, err
 	if err != nil {
 		return jail.Plan{}, err
 	}
-	plan.close()
+	plan.end()
 	return plan.wire, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -32,6 +33,11 @@ type jailProcess struct {
 	numbers map[int]int     // number of a record → its place in records, from 1
 	told    func(Violation) // takes each record as it comes
 
+	handle       int // a pidfd, when the plan has a keeper
+	mu           sync.Mutex
+	coveredAgain []string // what the host replaced meanwhile
+	broken       error    // why the host ended it
+
 	gone atomic.Bool // the socket is closed, or about to be
 	oom  atomic.Bool // the host killed it, because the kernel had begun to kill for memory
 
@@ -52,6 +58,7 @@ const setupPatience = time.Minute
 
 // start makes one jail, waits until it is ready, and checks that everything required is in force.
 func (p *jailPlan) start(ctx context.Context) (*jailProcess, error) {
+	before := p.keeper.before()
 	j, err := p.launch()
 	if err != nil {
 		return nil, err
@@ -69,6 +76,9 @@ func (p *jailPlan) start(ctx context.Context) (*jailProcess, error) {
 	}
 	if err == nil {
 		j.report, err = p.makeReport(m.Ready)
+	}
+	if err == nil {
+		err = p.keeper.add(j, before)
 	}
 	if err != nil {
 		j.discard()
@@ -274,6 +284,12 @@ func (j *jailProcess) wait() (Completion, error) {
 	state, waitErr := j.process.Wait()
 	defer j.release()
 	j.breaches = j.cgroup.breaches()
+	j.mu.Lock()
+	broken := j.broken
+	j.mu.Unlock()
+	if broken != nil {
+		err = broken
+	}
 	if m.Exited == nil && j.oom.Load() {
 		done := Completion{ExitCode: -1, Failed: true, Limit: "memory"}
 		done.setSignal(unix.SIGKILL)
@@ -332,6 +348,7 @@ func violation(d *jail.Denied) Violation {
 // release gives back what the host holds of a jail that is gone.
 func (j *jailProcess) release() {
 	j.gone.Store(true)
+	j.plan.keeper.remove(j)
 	j.sock.Close()
 	j.trace.Close()
 	j.cgroup.remove()

@@ -24,6 +24,7 @@ type mountPlanner struct {
 	sources    []source
 	names      nameReport
 	guarded    []jail.Guarded
+	covered    []string // denied for reading, under every name
 	table      *mountTable
 }
 
@@ -74,7 +75,10 @@ func (m *mountPlanner) addPrivate() {
 func (m *mountPlanner) addEntries() error {
 	for _, e := range m.rules.Entries() {
 		if e.Absent || e.Unresolved {
-			continue // a denied one is decided by name
+			if !e.Allow && !e.Glob && e.Axis == policy.AxisRead && filepath.IsAbs(e.Real) {
+				m.covered = append(m.covered, e.Real) // when it appears
+			}
+			continue // writing a denied one is decided by name
 		}
 		if err := m.addEntry(e); err != nil {
 			return err
@@ -157,6 +161,7 @@ func (m *mountPlanner) coverAll(path string) {
 	for _, name := range append(m.table.aliases(path), path) {
 		m.add(jail.Cover, name)
 		m.pin(name)
+		m.covered = append(m.covered, name)
 	}
 }
 
@@ -309,8 +314,7 @@ func (m *mountPlanner) settle() error {
 			m.addPoint(outer, path, op.Dir)
 		}
 		if isSource(op.Kind) {
-			device, inode := identity(path)
-			m.sources = append(m.sources, source{path, device, inode})
+			m.sources = append(m.sources, source{path, identity(path)})
 		}
 		m.finished = append(m.finished, op)
 		at[path] = len(m.finished) - 1

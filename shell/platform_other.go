@@ -53,10 +53,12 @@ func (*jailPlan) start(context.Context) (*jailProcess, error)  { return nil, sup
 func (p *jailPlan) renewed(context.Context) (*jailPlan, error) { return nil, supported() }
 func (*jailPlan) current() bool                                { return false }
 func (*jailPlan) close()                                       {}
+func (*jailPlan) end()                                         {}
 func (*jailProcess) run(context.Context, commandSpec, []*os.File) error {
 	return supported()
 }
 func (*jailProcess) wait() (Completion, error) { return Completion{}, supported() }
+func (*jailProcess) reported() Report          { return Report{} }
 func (*jailProcess) signal(os.Signal) error    { return supported() }
 func (*jailProcess) kill()                     {}
 func (*jailProcess) discard()                  {}

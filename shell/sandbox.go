@@ -54,7 +54,7 @@ func Open(ctx context.Context, p policy.Policy, o Options) (*Sandbox, error) {
 	}
 	s := &Sandbox{rules: rules, options: o, env: env, plan: plan, live: map[*jailProcess]bool{}}
 	if s.spare, err = plan.start(ctx); err != nil {
-		plan.close()
+		plan.end()
 		return nil, err
 	}
 	s.report = s.spare.report
@@ -104,7 +104,7 @@ func (s *Sandbox) Close() error {
 	}
 	s.done.Wait()
 	if first {
-		s.plan.close()
+		s.plan.end()
 	}
 	return nil
 }
