@@ -2,6 +2,7 @@ package live
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +55,26 @@ var nameAttacks = []attack{
 		args: func(f *field) []string { return []string{f.ws + "/.bashrc", f.ws + "/sub/.git/config"} },
 	},
 	{
+		name:  "assemble-repository",
+		why:   "configuration and hooks are made where git does not look yet, and then git is made to look (case 6)",
+		alone: [][]string{namesAlone},
+	},
+	{
+		name:   "make-protected-names",
+		why:    "denied patterns, and denied paths that do not exist, hold for what appears later (case 8)",
+		alone:  [][]string{namesAlone},
+		policy: laterDenied,
+		args:   func(f *field) []string { return laterNames(f, true) },
+		after: func(f *field) string {
+			for _, n := range laterNames(f, false) {
+				if _, err := os.Lstat(n); err == nil {
+					return n + " was made"
+				}
+			}
+			return ""
+		},
+	},
+	{
 		name:  "read-by-any-name",
 		why:   "a denied pattern holds under every name (case 8)",
 		alone: [][]string{namesAlone},
@@ -69,6 +90,26 @@ var nameAttacks = []attack{
 		},
 		args: func(*field) []string { return []string{".env", "a/b/c/d/e/.env", "x/prod.key"} },
 	},
+}
+
+// laterDenied denies by pattern, on both axes, and paths that do not exist.
+func laterDenied(f *field) policy.Policy {
+	p := f.writable()
+	p.Filesystem.DenyWrite = policy.Paths(f.ws+"/**/*.lock", f.ws+"/later", f.ws+"/not/there/yet")
+	p.Filesystem.DenyRead = policy.Paths(f.ws+"/**/*.key", f.ws+"/hidden")
+	return p
+}
+
+// laterNames are names that it denies. With dirs the directories that they stand in are made.
+func laterNames(f *field, dirs bool) []string {
+	names := []string{f.ws + "/a.lock", f.ws + "/1/2/3/4/5/6/a.lock", f.ws + "/later", f.ws + "/not/there/yet",
+		f.ws + "/a.key", f.ws + "/1/b.key", f.ws + "/hidden"}
+	for _, n := range names {
+		if dirs {
+			require.NoError(f.t, os.MkdirAll(filepath.Dir(n), 0o755))
+		}
+	}
+	return names
 }
 
 // TestNameAttacks runs the table (R49-R51, R55, R63-R65; process cases 2, 8, 16, 37, 38).

@@ -42,6 +42,9 @@ func (b *Broker) guarded(path string, decide judge) (policy.Decision, bool) {
 	if d, ok := b.gitInside(path, decide); ok {
 		return d, true
 	}
+	if d, ok := b.assembles(path); ok {
+		return d, true
+	}
 	for _, g := range b.Guarded {
 		if path == g.Path || strings.HasPrefix(path, g.Path+"/") {
 			return policy.Decision{
@@ -52,60 +55,6 @@ func (b *Broker) guarded(path string, decide judge) (policy.Decision, bool) {
 		}
 	}
 	return policy.Decision{}, false
-}
-
-// gitNames are what git obeys in the directory of a repository, whatever that directory is called: a worktree's or a
-// submodule's lies inside another .git, and a bare one has a name of its own. Mandatory names that the policy lifts are
-// lifted here too.
-var gitNames = []struct{ name, mandatory string }{
-	{"hooks", ".git/hooks"},
-	{"config", ".git/config"},
-	{"config.worktree", ".git/config.worktree"},
-}
-
-// gitInside decides about hooks and configuration in the directory of a repository that exists. It is known by what it
-// holds: one that a command makes itself is not known, and is the command's own.
-func (b *Broker) gitInside(path string, decide judge) (policy.Decision, bool) {
-	for _, n := range gitNames {
-		at := strings.Index(path, "/"+n.name)
-		for at >= 0 {
-			end := at + 1 + len(n.name)
-			if end == len(path) || path[end] == '/' {
-				if d, ok := b.gitName(path, path[:at], n.mandatory+path[end:], decide); ok {
-					return d, true
-				}
-			}
-			next := strings.Index(path[end:], "/"+n.name)
-			if next < 0 {
-				break
-			}
-			at = end + next
-		}
-	}
-	return policy.Decision{}, false
-}
-
-// gitName decides about one name in a directory, if that is a repository's.
-func (b *Broker) gitName(path, dir, inGit string, decide judge) (policy.Decision, bool) {
-	if strings.EqualFold(dir[strings.LastIndexByte(dir, '/')+1:], ".git") || !isRepository(dir) {
-		return policy.Decision{}, false // ".git" itself is in the rules
-	}
-	if _, private := b.Rules.PrivateAt(path); private {
-		return policy.Decision{}, false
-	}
-	if !decide(path).Allowed {
-		return policy.Decision{}, false // the rules say why
-	}
-	// As the rules decide about the same name in a .git beside it, which knows what is lifted and what is a sample.
-	d := decide(dir + "/" + inGit)
-	d.Path = path
-	return d, !d.Allowed
-}
-
-// isRepository says whether a directory is one that git works with.
-func isRepository(dir string) bool {
-	exists := func(name string) bool { return unix.Faccessat(unix.AT_FDCWD, dir+"/"+name, unix.F_OK, 0) == nil }
-	return exists("HEAD") && (exists("objects") || exists("commondir"))
 }
 
 // decide is write, or read where reads are decided.

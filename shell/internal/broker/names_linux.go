@@ -30,6 +30,7 @@ func (t *task) makeDir(dirfd int32, arg int, mode uint64) answer {
 	if errno := t.takeUmask(); errno != 0 {
 		return failed(errno)
 	}
+	defer t.alone(&p)()
 	if !p.special {
 		if d := t.emptyDir(p.path); !d.Allowed {
 			return t.refuseNew(&p, d, true)
@@ -49,6 +50,7 @@ func (t *task) makeNode(dirfd int32, arg int, mode, device uint64) answer {
 	if errno := t.takeUmask(); errno != 0 {
 		return failed(errno)
 	}
+	defer t.alone(&p)()
 	if !p.special {
 		if d := t.write(p.path); !d.Allowed {
 			return t.refuseNew(&p, d, false)

@@ -152,6 +152,11 @@ func (t *task) openPlace(o *opening, p *place) (a answer, isLink bool) {
 	if o.writes() && inProc(p.path) && t.isThreadName(p.path) {
 		return t.finish(o, t.Threads, strings.TrimPrefix(p.path, "/proc/"), unix.OpenHow{Flags: uint64(o.flags), Mode: o.mode, Resolve: unix.RESOLVE_NO_SYMLINKS}), false
 	}
+	if o.has(unix.O_CREAT) && assembly(p.path) {
+		if _, errno := statName(p); errno == unix.ENOENT { // what is made waits for nobody
+			defer t.alone(p)()
+		}
+	}
 	if d := t.decide(p.path, o.writes() || o.has(unix.O_CREAT)); !d.Allowed {
 		return t.refuseOpen(o, p, d)
 	}
