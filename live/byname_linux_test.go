@@ -180,4 +180,3 @@ func TestTwoPoliciesInOneDirectory(t *testing.T) {
 		require.Len(t, honest(f, in.Violations()), 2)
 	})
 }
-

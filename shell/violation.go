@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 	"time"
+	"unicode"
 
 	"sallyport/policy"
 )
@@ -53,13 +54,16 @@ func (v Violation) Text(workspace string) string {
 // verbs put an operation before its target.
 var verbs = map[string]string{
 	"read": "read ", "write": "change ", "create": "create ", "connect": "connect to ", "resolve": "resolve ",
-	"unix": "use a ", "exec": "execute ", "syscall": "call ", "limit": "go beyond the limit on ",
+	"unix": "use ", "exec": "execute ", "syscall": "call ", "limit": "go beyond the limit on ",
 }
 
 func (v Violation) tried(workspace string) string {
 	verb := verbs[v.Operation]
 	if verb == "" {
 		verb = v.Operation + " "
+	}
+	if v.Operation == "unix" {
+		return verb + "a path socket" // the target has the path in it
 	}
 	if !strings.HasPrefix(v.Target, "/") {
 		return verb + plain(v.Target)
@@ -126,10 +130,10 @@ func (v Violation) way(workspace string) string {
 	return ""
 }
 
-// plain takes out what could break a sentence into lines of its own.
+// plain takes out what could break a sentence into lines of its own, or turn it around.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
+		if !unicode.IsPrint(r) {
 			return '?'
 		}
 		return r
