@@ -105,10 +105,10 @@ func TestRecorderWithoutHost(t *testing.T) {
 // TestRuleText: every kind of rule is named in a few words.
 func TestRuleText(t *testing.T) {
 	for want, rule := range map[string]policy.Rule{
-		"only what is named":            {List: policy.ListDefault, Why: "only what is named"},
-		"private: its own":              {List: policy.ListPrivate, Why: "its own"},
+		"only what is named":             {List: policy.ListDefault, Why: "only what is named"},
+		"private: its own":               {List: policy.ListPrivate, Why: "its own"},
 		`mandatory ".bashrc": bash runs`: {List: policy.ListMandatory, Entry: ".bashrc", Why: "bash runs"},
-		`denyWrite "/a\nb"`:             {List: "denyWrite", Entry: "/a\nb"},
+		`denyWrite "/a\nb"`:              {List: "denyWrite", Entry: "/a\nb"},
 	} {
 		require.Equal(t, want, ruleText(rule))
 	}
