@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"sallyport/policy"
 	"sallyport/shell"
@@ -207,6 +208,9 @@ func TestAppearsDuringTheRun(t *testing.T) {
 			for _, line := range r.ends() {
 				require.Equal(t, "permission denied", line, "after it was covered")
 			}
+			dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+			require.NoError(t, err)
+			require.Equal(t, 1, dumpable, "entering the jail has changed the host's own process")
 		}
 	})
 }
