@@ -28,7 +28,8 @@ type Options struct {
 	// before Wait returns; a call that takes long holds up Wait and nothing else.
 	OnViolation func(Violation)
 	// StrictReads has every open for reading decided by name, as patterns on denyRead have. A denied file is covered by a
-	// mount anyway; this holds also for one that is replaced while a command runs. Each open for reading costs more.
+	// mount anyway, and one that the host makes or puts in its place while a command runs is covered as soon as the kernel
+	// tells of it; with StrictReads it cannot be read in that moment either. Each open for reading costs more.
 	StrictReads bool
 	// TmpBytes bounds each of the command's private /tmp, /var/tmp and /dev/shm. Zero means 512 MiB: enough for a
 	// compiler's temporary files, small enough that filling it does not hurt the host's memory.
