@@ -56,6 +56,9 @@ func TestGuarded(t *testing.T) {
 	}
 	require.False(t, b.move("/w/bin/tool", "/w/x").Allowed)
 	require.False(t, b.move("/w/x", "/w/bin/tool").Allowed)
+	require.False(t, b.move("/w/bin", "/w/x").Allowed, "it would move along")
+	require.False(t, b.move("", "/w/bin").Allowed, "a link there could lead to another one")
+	require.True(t, b.move("/w/bi", "/w/x").Allowed)
 	require.Empty(t, b.write("/w/bin/tool").Remedy)
 }
 

@@ -30,8 +30,16 @@ func (b *Broker) emptyDir(path string) policy.Decision {
 // move decides about a directory or a link that comes to stand at a path, from another one or made anew.
 func (b *Broker) move(from, to string) policy.Decision {
 	for _, p := range []string{from, to} {
+		if p == "" {
+			continue // a link that is made
+		}
 		if d, ok := b.guarded(p, b.Rules.Write); ok {
 			return d
+		}
+		for _, g := range b.Guarded {
+			if strings.HasPrefix(g.Path, p+"/") {
+				return g.refuses(p, "which leads to "+g.Path+", and that stays where it is")
+			}
 		}
 	}
 	return b.Rules.Move(from, to)
@@ -47,14 +55,18 @@ func (b *Broker) guarded(path string, decide judge) (policy.Decision, bool) {
 	}
 	for _, g := range b.Guarded {
 		if path == g.Path || strings.HasPrefix(path, g.Path+"/") {
-			return policy.Decision{
-				Axis: policy.AxisWrite, Path: path,
-				Rule:   policy.Rule{List: policy.ListMandatory, Entry: g.Path, Index: -1, Why: g.Why},
-				Reason: "tried to write " + path + ", which stays as it is: " + g.Why,
-			}, true
+			return g.refuses(path, "which stays as it is"), true
 		}
 	}
 	return policy.Decision{}, false
+}
+
+func (g *Guard) refuses(path, clause string) policy.Decision {
+	return policy.Decision{
+		Axis: policy.AxisWrite, Path: path,
+		Rule:   policy.Rule{List: policy.ListMandatory, Entry: g.Path, Index: -1, Why: g.Why},
+		Reason: "tried to write " + path + ", " + clause + ": " + g.Why,
+	}
 }
 
 // decide is write, or read where reads are decided.
