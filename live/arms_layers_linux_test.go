@@ -24,6 +24,7 @@ var carriers = map[string]struct {
 	"proc":    {[]string{"namespaces"}, "only the owner of a pid namespace may mount its /proc"},
 	"mounts":  {[]string{"proc", "namespaces"}, "the new tree has no /proc of the host's and needs one of its own"},
 	"seccomp": {[]string{"no_new_privs"}, "an ordinary user may install a filter only with no_new_privs"},
+	"names":   {[]string{"no_new_privs"}, "the same: calls are handed over by a filter"},
 }
 
 // carried adds to a set of layers those that carry them.

@@ -19,6 +19,7 @@ func init() {
 	attackers["swap-directory-and-symlink"] = swapRace
 	attackers["write-outside"] = writeOutside
 	attackers["change-metadata"] = changeMetadata
+	attackers["make-protected-names"] = makeProtected
 	attackers["open-by-handle"] = openByHandle
 	attackers["make-device"] = makeDevice
 	attackers["use-leaked-directory"] = useLeaked
@@ -341,4 +342,57 @@ func setNoDump(path string) error {
 	}
 	const noDump = 0x40
 	return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags|noDump)
+}
+
+// makeProtected tries to make the names that it is given, in every way there is. In the open arm each stays until the next
+// one takes its place.
+func makeProtected(args []string) (finding, error) {
+	for _, n := range []string{"file", "spare"} {
+		if err := writeInto(n); err != nil {
+			return finding{}, err
+		}
+	}
+	var all []attempt
+	for _, p := range args {
+		fresh := func(do func() error) func() error {
+			return func() error {
+				if err := os.RemoveAll(p); err != nil {
+					return err
+				}
+				return do()
+			}
+		}
+		all = append(all,
+			attempt{"create " + p, fresh(func() error { return writeInto(p) })},
+			attempt{"creat " + p, fresh(func() error { return closed(unix.Creat(p, 0o644)) })},
+			attempt{"symlink " + p, fresh(func() error { return os.Symlink("file", p) })},
+			attempt{"link " + p, fresh(func() error { return os.Link("file", p) })},
+			attempt{"mkfifo " + p, fresh(func() error { return unix.Mkfifo(p, 0o644) })},
+			attempt{"tmpfile " + p, fresh(func() error { return linkTemporary(p) })},
+			attempt{"directory renamed " + p, fresh(func() error { return errors.Join(os.MkdirAll("dir/inside", 0o755), os.Rename("dir", p)) })},
+			attempt{"file renamed " + p, fresh(func() error { return errors.Join(writeInto("moved"), os.Rename("moved", p)) })},
+		)
+		if base := filepath.Base(p); !strings.EqualFold(base, "hooks") { // an empty one may be made
+			all = append(all, attempt{"mkdir " + p, fresh(func() error { return os.Mkdir(p, 0o755) })})
+		}
+	}
+	return every(all, fileRefusals...)
+}
+
+// closed is the error of an open; what was opened is closed.
+func closed(fd int, err error) error {
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
+}
+
+// linkTemporary gives a file that was made without a name one.
+func linkTemporary(p string) error {
+	fd, err := unix.Open(".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, p, unix.AT_SYMLINK_FOLLOW)
 }

@@ -16,6 +16,7 @@ import (
 
 var (
 	mountsAlone   = []string{"mounts"}
+	namesAlone    = []string{"names"}
 	landlockAlone = []string{"landlock"}
 	seccompAlone  = []string{"seccomp"}
 	capsAlone     = []string{"capabilities"}
@@ -111,82 +112,121 @@ func mandatoryFiles(root string) []string {
 	return files
 }
 
-// deepNames are any-depth names below the root, in other spellings, in nested repositories and in worktrees.
-func deepNames(root string) []string {
+// nearNames are names in other spellings and in nested repositories, not far below the root, and farNames are further
+// down than anybody searches.
+func nearNames(root string) []string {
+	return append(mandatoryFiles(root),
+		root+"/vendor/sub/.git/hooks/pre-commit",
+		root+"/vendor/sub/.git/config",
+		root+"/upper/.BASHRC",
+		root+"/upper/.GIT/Hooks/pre-push",
+	)
+}
+
+func farNames(root string) []string {
 	return []string{
-		root + "/vendor/sub/.git/hooks/pre-commit",
-		root + "/vendor/sub/.git/config",
 		root + "/a/b/c/d/e/f/.bashrc",
-		root + "/upper/.BASHRC",
-		root + "/upper/.GIT/Hooks/pre-push",
+		root + "/a/b/c/d/e/f/.git/hooks/pre-commit",
 		root + "/.git/modules/sub/.git/hooks/post-checkout",
 	}
 }
 
 // TestProtectedNames: what exists of the mandatory names stays as it is in a writable root, at any depth and in any
-// case, and so do the directories that lead to it (R49-R51, R55, R56; process cases 5, 6; conformance 36, 40, 42).
+// case, and so do the directories that lead to it (R49-R51, R55, R56; process cases 5, 6; conformance 36, 40, 42). What
+// lies near is mounted read-only too: either layer holds alone.
 func TestProtectedNames(t *testing.T) {
 	bothUsers(t, func(t *testing.T) {
-		attack{
-			name:  "change-protected-names",
-			why:   "what a program outside runs or obeys later",
-			alone: [][]string{mountsAlone},
-			before: func(f *field) {
-				for _, p := range append(mandatoryFiles(f.ws), deepNames(f.ws)...) {
-					f.write(p, "as it was\n")
-				}
-			},
-			args: func(f *field) []string { return append(mandatoryFiles(f.ws), deepNames(f.ws)...) },
-			after: func(f *field) string {
-				for _, p := range append(mandatoryFiles(f.ws), deepNames(f.ws)...) {
-					if b, err := os.ReadFile(p); err != nil || string(b) != "as it was\n" {
-						return p + " was changed"
-					}
-				}
-				return ""
-			},
-		}.test(t)
+		changeNames(nearNames, mountsAlone, namesAlone).test(t)
+		changeNames(farNames, namesAlone).test(t)
 	})
 }
 
-// TestProtectedParents: a directory on the way to a protected name can be neither renamed nor removed nor exchanged, so
-// that no tree of the attacker's comes to stand in its place, and a file beside it is as writable as ever.
+func changeNames(names func(root string) []string, alone ...[]string) attack {
+	return attack{
+		name:  "change-protected-names",
+		why:   "what a program outside runs or obeys later",
+		alone: alone,
+		before: func(f *field) {
+			for _, p := range names(f.ws) {
+				f.write(p, "as it was\n")
+			}
+		},
+		args: func(f *field) []string { return names(f.ws) },
+		after: func(f *field) string {
+			for _, p := range names(f.ws) {
+				if b, err := os.ReadFile(p); err != nil || string(b) != "as it was\n" {
+					return p + " was changed"
+				}
+			}
+			return ""
+		},
+	}
+}
+
+// TestProtectedParents: the directory in which a protected name stands can be neither renamed nor exchanged, so that no
+// tree of the attacker's comes to stand in its place. A directory further up takes the name along, and it is protected
+// there; what is beside it is as writable as ever.
 func TestProtectedParents(t *testing.T) {
 	bothUsers(t, func(t *testing.T) {
 		f := newField(t)
 		f.write(f.ws+"/vendor/sub/.git/hooks/pre-commit", "as it was\n")
 		f.write(f.ws+"/vendor/plain", "")
-		script := `for d in vendor vendor/sub vendor/sub/.git vendor/sub/.git/hooks; do
-			mv $d moved 2>/dev/null && echo moved $d
-			rm -rf $d 2>/dev/null && echo removed $d
-		done
-		echo x >vendor/plain && echo x >vendor/new && echo x >vendor/sub/new && echo control`
-		code, out := f.run(f.writable(), "sh", "-c", script)
+		script := `cd vendor/sub; mkdir mine mine/hooks && echo evil >mine/hooks/pre-commit
+		mv .git away && echo moved
+		mv -T mine .git && echo replaced
+		mv .git/hooks away && echo moved hooks
+		ln -s mine .Git && echo linked
+		mv mine .GIT && echo spelled
+		rm -rf .git && echo removed
+		cd ../..; mv vendor moved && echo evil >moved/sub/.git/hooks/pre-commit
+		echo x >moved/plain && echo x >moved/new && echo x >moved/sub/new && echo control`
+		code, out := f.run(f.writable(), "sh", "-c", "exec 2>/dev/null; "+script)
 		require.Equal(t, 0, code)
 		require.Equal(t, "control\n", out)
-		b, err := os.ReadFile(f.ws + "/vendor/sub/.git/hooks/pre-commit")
+		b, err := os.ReadFile(f.ws + "/moved/sub/.git/hooks/pre-commit")
 		require.NoError(t, err)
 		require.Equal(t, "as it was\n", string(b))
 	})
 }
 
-// TestAbsentNamesAreReportedAsNotCovered: a protected name that does not exist yet can still be made, the report says
-// so in as many words, and nothing of ours, no placeholder, is left on the host (process case 5, R51).
-func TestAbsentNamesAreReportedAsNotCovered(t *testing.T) {
-	bothUsers(t, func(t *testing.T) {
-		f := newField(t)
-		f.write(f.ws+"/.git/config", "")
-		box := open(t, f.writable(), shell.Options{})
-		existing, missing := box.Report().Layer("names that exist"), box.Report().Layer("names that do not exist yet")
-		require.Equal(t, shell.Enforced, existing.State)
-		require.Contains(t, existing.Evidence, "1 protected name")
-		require.Equal(t, shell.Absent, missing.State)
-		require.Contains(t, missing.Evidence, ".git/hooks")
+// makingNames are the mandatory names in three spellings, the any-depth ones at depths 0, 1 and 6, the others at depth 0.
+func makingNames(root string) []string {
+	var names []string
+	for _, m := range policy.Mandatories() {
+		name := strings.ReplaceAll(m.Name, "**", "some")
+		for _, spelling := range []string{name, strings.ToUpper(name), strings.ToUpper(name[:2]) + name[2:]} {
+			names = append(names, filepath.Join(root, spelling))
+			if !m.Depth0 {
+				names = append(names, filepath.Join(root, "one", spelling), filepath.Join(root, "1/2/3/4/5/6", spelling))
+			}
+		}
+	}
+	return names
+}
 
-		before := tree(t, f.dir)
-		code, out := runIn(t, box, f.ws, "true")
-		require.Equal(t, 0, code, out)
-		require.Equal(t, before, tree(t, f.dir), "something was left on the host")
+// TestAbsentNames: a protected name that does not exist yet cannot be made, by any call, in any spelling, at any depth, and
+// no placeholder of ours is on the host afterwards (R49-R51, R55, R60; process cases 5, 6, 16, 17; conformance 40-42).
+func TestAbsentNames(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		attack{
+			name:  "make-protected-names",
+			why:   "what a program outside runs or obeys as soon as it is there",
+			alone: [][]string{namesAlone},
+			args: func(f *field) []string {
+				for _, name := range makingNames(f.ws) {
+					require.NoError(f.t, os.MkdirAll(filepath.Dir(name), 0o755))
+				}
+				return makingNames(f.ws)
+			},
+			after: func(f *field) string {
+				for _, name := range makingNames(f.ws) {
+					if _, err := os.Lstat(name); err == nil {
+						return name + " was made"
+					}
+				}
+				return ""
+			},
+		}.test(t)
 	})
 }
 

@@ -295,7 +295,7 @@ func TestRulesAgreeWithChild(t *testing.T) {
 			f.write(filepath.Join(f.ws, name), "")
 			paths = append(paths, filepath.Join(f.ws, name))
 		}
-		paths = append(append(paths, mandatoryFiles(f.ws)...), deepNames(f.ws)...)
+		paths = append(append(paths, nearNames(f.ws)...), farNames(f.ws)...)
 		for _, p := range paths[len(names):] {
 			f.write(p, "")
 		}

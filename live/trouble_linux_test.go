@@ -195,7 +195,10 @@ var troubles = []trouble{
 		"landlock", "landlock_create_ruleset", "ENOTSUP", shell.CodeDependencyMissing, "lsm="},
 	{"no Landlock restriction", denied(unix.SYS_LANDLOCK_RESTRICT_SELF, unix.EPERM),
 		"landlock", "landlock_restrict_self", "EPERM", shell.CodeFailed, ""},
-	{"no seccomp", denied(unix.SYS_SECCOMP, unix.EINVAL), "seccomp", "seccomp", "EINVAL", shell.CodeFailed, ""},
+	{"no seccomp", denied(unix.SYS_SECCOMP, unix.EINVAL), "names", "seccomp", "EINVAL", shell.CodeFailed, ""},
+	{"somebody else answers calls", []forbidden{{NR: unix.SYS_SECCOMP, Errno: uint32(unix.EBUSY), Arg: 1, Equal: 0x28}},
+		"names", "NEW_LISTENER", "EBUSY", shell.CodeFailed, "listener"},
+	{"memory of others cannot be read", denied(unix.SYS_PROCESS_VM_READV, unix.EPERM), "names", "", "", shell.CodeFailed, ""},
 }
 
 // TestLayerThatCannotBePutUp: whatever a machine forbids, opening fails with the layer, the system call and the errno,

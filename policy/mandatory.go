@@ -147,7 +147,10 @@ func (r *Rules) MandatoryAt(root, rel string) (Mandatory, bool) {
 // MandatoryComponent says whether a path ends in a mandatory name or in the beginning of one, such as ".git" of
 // ".git/hooks". Nothing with content of its own, a directory or a link, may be moved to such a path: what is inside
 // would arrive under mandatory names unseen.
-func (r *Rules) MandatoryComponent(path string) (Mandatory, bool) {
+func (r *Rules) MandatoryComponent(path string) (Mandatory, bool) { return r.component(path, true) }
+
+// component is MandatoryComponent. Without below it passes over what lies below the beginning of a name with "**".
+func (r *Rules) component(path string, below bool) (Mandatory, bool) {
 	p, why := cleanQuery(path)
 	if why != "" || r.policy.Filesystem.Disabled {
 		return Mandatory{}, false
@@ -159,7 +162,7 @@ func (r *Rules) MandatoryComponent(path string) (Mandatory, bool) {
 			continue
 		}
 		name, _, deep := strings.Cut(m.Name, anyDepth)
-		if deep && r.liesIn(key, name) {
+		if deep && below && r.liesIn(key, name) {
 			return *m, true // whatever is moved there may bring the name along
 		}
 		for ; name != ""; name = cutLast(name) {

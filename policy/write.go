@@ -11,8 +11,9 @@ import "strconv"
 // rule ListPrivate, and it speaks of the command's own directory: code that writes to the host must take that as no.
 func (r *Rules) Write(path string) Decision { return r.write(path, false) }
 
-// Mkdir is Write for an empty directory. It differs in one name: .git/hooks may be made, since git init makes it and
-// copies its samples there, although it may not be removed, replaced or renamed to.
+// Mkdir is Write for a directory that is empty: one that is made, or removed. It differs in one name: .git/hooks may be
+// made, since git init makes it and copies its samples there, and removed once it is empty again, which takes no hook
+// away. It may not be replaced or renamed.
 func (r *Rules) Mkdir(path string) Decision { return r.write(path, true) }
 
 func (r *Rules) write(path string, mkdir bool) Decision {

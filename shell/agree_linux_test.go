@@ -200,7 +200,12 @@ func TestDeniedStaysAsItIs(t *testing.T) {
 		var targets []string
 		for _, path := range slices.Backward(paths) {
 			below := func(denied string) bool { return strings.HasPrefix(denied+"/", path+"/") }
-			kept := slices.ContainsFunc(paths, func(d string) bool { return below(d) && !box.Rules().Write(d).Allowed })
+			_, leads := box.Rules().MandatoryComponent(path)
+			kept := slices.ContainsFunc(paths, func(d string) bool {
+				// A mandatory name moves along with the directories above it and stays protected.
+				w := box.Rules().Write(d)
+				return below(d) && !w.Allowed && (w.Rule.List != policy.ListMandatory || d == path || leads)
+			})
 			if kept { // it or something in it must stay
 				targets = append(targets, path)
 			}

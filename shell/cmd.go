@@ -121,6 +121,7 @@ func (c *Cmd) launch() error {
 	if err != nil {
 		return err
 	}
+	j.told = c.told
 	if err := j.run(c.ctx, spec, c.stdio.child); err != nil {
 		j.discard()
 		c.box.give(j)
@@ -213,8 +214,13 @@ func (c *Cmd) Wait() error {
 	copyErr := c.stdio.finish(c.WaitDelay)
 	done := c.done
 	c.Completion = &done
+	c.records = c.jail.records
+	for i := range c.records {
+		c.records[i].ID = c.ID
+	}
 	for limit, times := range c.jail.breaches {
 		c.records = append(c.records, limitViolation(c, limit, times))
+		c.told(c.records[len(c.records)-1])
 	}
 	if err := c.ctx.Err(); err != nil && c.jail.killed {
 		done.TimedOut = errors.Is(err, context.DeadlineExceeded)
@@ -228,6 +234,14 @@ func (c *Cmd) Wait() error {
 		return c.jailErr
 	}
 	return copyErr
+}
+
+// told hands a record to whoever wants it as it comes.
+func (c *Cmd) told(v Violation) {
+	v.ID = c.ID
+	if c.box.options.OnViolation != nil {
+		c.box.options.OnViolation(v)
+	}
 }
 
 // limitViolation is the record of a limit that the command ran into.
@@ -287,7 +301,7 @@ func (c *Cmd) Report() Report {
 	if j == nil {
 		return Report{}
 	}
-	return j.report
+	return j.reported()
 }
 
 // running is the jail of a command that was started.
@@ -297,6 +311,8 @@ func (c *Cmd) running() *jailProcess {
 	return c.jail
 }
 
-// Violations are the records of what this command was denied, complete when Wait has returned. Limits that ended the
-// command are recorded; what else the kernel refused is not recorded yet.
+// Violations are the records of what this command was denied, complete when Wait has returned (R293, R299): reads, writes
+// and creations, path sockets, connections, system calls that a program can mean honestly, and limits. An allowed
+// operation never makes a record. At most a thousand different ones are kept; a last one of the limit "records" then says
+// how many more there were. A command that was killed may have been denied a little more than it was recorded to be.
 func (c *Cmd) Violations() []Violation { return append([]Violation(nil), c.records...) }

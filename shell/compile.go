@@ -1,10 +1,13 @@
 package shell
 
 import (
+	"errors"
+	iofs "io/fs"
 	"path/filepath"
 	"slices"
 
 	"sallyport/policy"
+	"sallyport/shell/internal/jail"
 )
 
 // privateDirs are the directories of which every command has its own: what the host has there is not seen unless the
@@ -33,14 +36,39 @@ var usualPrivateDirs = []policy.PrivateDir{
 // Compile gives the rules that [Open] would enforce for p on this machine, without opening anything: for explaining a
 // policy. Symbolic links in the paths of the policy are resolved now. Errors are *Error with [CodeInvalidConfig].
 func Compile(p policy.Policy) (*policy.Rules, error) {
-	rules, err := p.Compile(policy.CompileOptions{
-		Resolve: filepath.EvalSymlinks,
-		Private: privateDirs(),
-	})
-	if err != nil {
-		return nil, invalid("policy", err)
+	rules, _, err := compileHere(p)
+	return rules, err
+}
+
+// compileHere is Compile, and tells what each path of the policy led to: the first process of a jail compiles the same
+// rules from that, without looking anything up.
+func compileHere(p policy.Policy) (*policy.Rules, []jail.Resolved, error) {
+	var seen []jail.Resolved
+	known := map[string]bool{}
+	resolve := func(path string) (string, error) {
+		real, err := filepath.EvalSymlinks(path)
+		if !known[path] {
+			known[path] = true
+			seen = append(seen, resolved(path, real, err))
+		}
+		return real, err
 	}
-	return rules, nil
+	rules, err := p.Compile(policy.CompileOptions{Resolve: resolve, Private: privateDirs()})
+	if err != nil {
+		return nil, nil, invalid("policy", err)
+	}
+	return rules, seen, nil
+}
+
+func resolved(path, real string, err error) jail.Resolved {
+	r := jail.Resolved{Path: []byte(path), Real: []byte(real)}
+	switch {
+	case errors.Is(err, iofs.ErrNotExist):
+		r.Absent = true
+	case err != nil:
+		r.Unknown = err.Error()
+	}
+	return r
 }
 
 // Check tells whether Open could enforce p at all, without opening anything: a valid policy can ask for what this

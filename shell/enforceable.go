@@ -25,12 +25,26 @@ func enforceable(p policy.Policy, rules *policy.Rules) error {
 		if err := checkPlace(e); err != nil {
 			return err
 		}
-		if (e.Glob || e.Undecidable) && !p.Filesystem.Disabled {
-			return refuse(fmt.Sprintf("filesystem.%s[%d]: the pattern %q cannot be enforced yet for names that appear later", e.List, e.Index, e.Given),
-				"name the paths one by one; a directory covers everything below it")
+		if why, hint := unenforceable(e); why != "" && !p.Filesystem.Disabled {
+			return refuse(fmt.Sprintf("filesystem.%s[%d]: the pattern %q %s", e.List, e.Index, e.Given, why), hint)
 		}
 	}
 	return nil
+}
+
+// unenforceable says why a pattern cannot be enforced, or "".
+func unenforceable(e policy.Entry) (why, hint string) {
+	switch {
+	case e.Undecidable:
+		return "means nothing", "correct the pattern"
+	case !e.Glob || !e.Allow:
+		return "", ""
+	case e.List == "allowWrite" && e.Base != "/":
+		return "", ""
+	case e.List == "allowWrite":
+		return "would have the whole of / shown writable", "begin it with the directory that it is about"
+	}
+	return "cannot be enforced yet: what is denied around it is not to be seen at all", "name the paths one by one; a directory covers everything below it"
 }
 
 // checkPlace refuses entries for places that are the same for every command, whatever a policy says.

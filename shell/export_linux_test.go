@@ -9,14 +9,14 @@ import (
 
 // PlannedFor is what the jails of a sandbox would be made from. Nothing is started.
 func PlannedFor(ctx context.Context, p policy.Policy, o Options) (jail.Plan, error) {
-	rules, err := Compile(p)
+	rules, seen, err := compileHere(p)
 	if err != nil {
 		return jail.Plan{}, err
 	}
-	plan, err := makePlan(ctx, p, rules, o)
+	plan, err := makePlan(ctx, p, rules, seen, o)
 	if err != nil {
 		return jail.Plan{}, err
 	}
-	plan.close()
+	plan.end()
 	return plan.wire, nil
 }

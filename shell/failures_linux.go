@@ -53,6 +53,10 @@ func (p *jailPlan) setupError(f *jail.Failure) *Error {
 			"--security-opt systempaths=unconfined shows it whole"}, namespaceHints()...)
 	case f.Errno == unix.EMFILE || f.Syscall == "fcntl(F_DUPFD)":
 		e.Hints = []string{descriptorHint}
+	case f.Layer == "names" && f.Errno == unix.EBUSY:
+		e.Hints = []string{"a program around this one answers system calls already (a seccomp listener), and there can be one only"}
+	case f.Layer == "names" && f.Syscall == "ptrace_scope":
+		e.Hints = []string{"sysctl kernel.yama.ptrace_scope is 2 or more, so that no process may read another's arguments: set it to 1"}
 	case f.Errno == unix.EPERM || f.Errno == unix.EACCES:
 		e.Hints = namespaceHints()
 	case f.Errno == unix.ENOENT:

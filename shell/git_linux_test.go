@@ -112,7 +112,7 @@ func TestGitInThreeStates(t *testing.T) {
 	require.Equal(t, "#!/bin/sh\n", read(t, hook))
 
 	box := open(t, writable(plain), shell.Options{})
-	require.Equal(t, shell.Absent, box.Report().Layer("names that do not exist yet").State)
+	require.Equal(t, shell.Enforced, box.Report().Layer("names").State)
 	cmd := command(t, box, "git", "status")
 	cmd.Dir = plain
 	require.NoError(t, cmd.Run())

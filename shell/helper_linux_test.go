@@ -33,16 +33,24 @@ func buildHelper(t *testing.T) string {
 	if built := os.Getenv(helperVariable); built != "" {
 		return built
 	}
+	return buildOverlaid(t, map[string]string{"internal/helperfortests/main.go": helperSource})
+}
+
+// buildOverlaid builds the program internal/helperfortests out of sources that are laid over the module's tree.
+func buildOverlaid(t *testing.T, sources map[string]string) string {
+	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
 		unavailable(t, "no go command to build a helper with: %v", err)
 	}
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
 	dir := workspace(t)
-	write(t, filepath.Join(dir, "main.go"), helperSource, 0o644)
-	overlay, err := json.Marshal(map[string]map[string]string{
-		"Replace": {filepath.Join(root, "internal/helperfortests/main.go"): filepath.Join(dir, "main.go")},
-	})
+	replace := map[string]string{}
+	for name, text := range sources {
+		write(t, filepath.Join(dir, name), text, 0o644)
+		replace[filepath.Join(root, name)] = filepath.Join(dir, name)
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	require.NoError(t, err)
 	write(t, filepath.Join(dir, "overlay.json"), string(overlay), 0o644)
 	program := filepath.Join(dir, "helper")

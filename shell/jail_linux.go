@@ -9,12 +9,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"sallyport/policy"
 	"sallyport/shell/internal/jail"
 )
 
@@ -28,11 +30,20 @@ type jailProcess struct {
 	report  Report
 	cgroup  *cgroup // of its command, when limits need one
 
+	numbers map[int]int     // number of a record → its place in records, from 1
+	told    func(Violation) // takes each record as it comes
+
+	handle       int // a pidfd, when the plan has a keeper
+	mu           sync.Mutex
+	coveredAgain []string // what the host replaced meanwhile
+	broken       error    // why the host ended it
+
 	gone atomic.Bool // the socket is closed, or about to be
 	oom  atomic.Bool // the host killed it, because the kernel had begun to kill for memory
 
 	// Set by wait:
 	breaches map[string]int // limits that the command ran into
+	records  []Violation    // what was denied, in the order in which it came up
 	killed   bool           // PID 1 was killed before the command had ended
 }
 
@@ -47,6 +58,7 @@ const setupPatience = time.Minute
 
 // start makes one jail, waits until it is ready, and checks that everything required is in force.
 func (p *jailPlan) start(ctx context.Context) (*jailProcess, error) {
+	before := p.keeper.before()
 	j, err := p.launch()
 	if err != nil {
 		return nil, err
@@ -64,6 +76,9 @@ func (p *jailPlan) start(ctx context.Context) (*jailProcess, error) {
 	}
 	if err == nil {
 		j.report, err = p.makeReport(m.Ready)
+	}
+	if err == nil {
+		err = p.keeper.add(j, before)
 	}
 	if err != nil {
 		j.discard()
@@ -87,7 +102,7 @@ func (p *jailPlan) launch() (*jailProcess, error) {
 		ours.Close()
 		return nil, err
 	}
-	j := &jailProcess{plan: p, sock: ours, trace: trace}
+	j := &jailProcess{plan: p, sock: ours, trace: trace, numbers: map[int]int{}}
 	j.pid, err = jail.Launch(p.setup, p.namespaces(), jail.Files{
 		Socket: int(theirs.Fd()), Plan: int(p.file.Fd()), Trace: int(trace.Fd()), Null: int(p.null.Fd()),
 	})
@@ -219,8 +234,18 @@ func (j *jailProcess) send(m jail.Message, rights []byte) error {
 	return nil
 }
 
-// receive waits for one message. When the first process is gone instead, the error says what it left behind.
+// receive waits for one message, and keeps the records that come before it. When the first process is gone instead, the error says what it left behind.
 func (j *jailProcess) receive() (jail.Message, error) {
+	for {
+		m, err := j.receiveAny()
+		if err != nil || m.Denied == nil {
+			return m, err
+		}
+		j.record(m.Denied)
+	}
+}
+
+func (j *jailProcess) receiveAny() (jail.Message, error) {
 	var m jail.Message
 	buf := make([]byte, 64<<10)
 	n, err := j.sock.Read(buf)
@@ -259,6 +284,12 @@ func (j *jailProcess) wait() (Completion, error) {
 	state, waitErr := j.process.Wait()
 	defer j.release()
 	j.breaches = j.cgroup.breaches()
+	j.mu.Lock()
+	broken := j.broken
+	j.mu.Unlock()
+	if broken != nil {
+		err = broken
+	}
 	if m.Exited == nil && j.oom.Load() {
 		done := Completion{ExitCode: -1, Failed: true, Limit: "memory"}
 		done.setSignal(unix.SIGKILL)
@@ -287,9 +318,37 @@ func (j *jailProcess) wait() (Completion, error) {
 	return done, nil
 }
 
+// record keeps one record, or the final count of one that is known.
+func (j *jailProcess) record(d *jail.Denied) {
+	v := violation(d)
+	if known := j.numbers[d.Number]; known > 0 {
+		j.records[known-1].Count = v.Count
+	} else {
+		j.records = append(j.records, v)
+		j.numbers[d.Number] = len(j.records)
+	}
+	j.told(v)
+}
+
+func violation(d *jail.Denied) Violation {
+	v := Violation{
+		Time: time.Unix(0, d.UnixNano), PID: d.PID, Program: string(d.Program), Operation: d.Operation, Target: string(d.Target),
+		Rule: d.RuleText, Remedy: d.Remedy, Count: d.Count,
+		Decision: policy.Decision{
+			Axis: policy.Axis(d.Axis), Path: string(d.Path), Reason: d.Reason, Remedy: d.Remedy,
+			Rule: policy.Rule{List: d.List, Entry: d.Entry, Index: d.Index, Why: d.Why},
+		},
+	}
+	if d.Errno != 0 {
+		v.Errno = unix.ErrnoName(d.Errno)
+	}
+	return v
+}
+
 // release gives back what the host holds of a jail that is gone.
 func (j *jailProcess) release() {
 	j.gone.Store(true)
+	j.plan.keeper.remove(j)
 	j.sock.Close()
 	j.trace.Close()
 	j.cgroup.remove()

@@ -26,6 +26,7 @@ var layerNames = map[string]jail.Layers{
 	"rlimits":      jail.LayerRlimits,
 	"landlock":     jail.LayerLandlock,
 	"seccomp":      jail.LayerSeccomp,
+	"names":        jail.LayerNames,
 }
 
 // OnlyTheseLayersForTests makes o put up the named layers and no others; none at all runs the command unconfined as

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,10 +23,12 @@ type mountPlanner struct {
 	finished   []jail.Op
 	sources    []source
 	names      nameReport
+	guarded    []jail.Guarded
+	covered    []string // denied for reading, under every name
 	table      *mountTable
 }
 
-func (m *mountPlanner) plan(ctx context.Context, helper string) error {
+func (m *mountPlanner) plan(helper string) error {
 	m.root = jail.RootReadOnly
 	switch {
 	case !m.rules.Read("/").Allowed:
@@ -40,9 +41,7 @@ func (m *mountPlanner) plan(ctx context.Context, helper string) error {
 		if err := m.addEntries(); err != nil {
 			return err
 		}
-		if err := m.addNames(ctx); err != nil {
-			return err
-		}
+		m.addNames()
 		m.addProgram(helper)
 	}
 	m.addKernelMounts()
@@ -74,13 +73,12 @@ func (m *mountPlanner) addPrivate() {
 // addEntries adds the mounts of the policy's own lists. Which of two overlapping entries holds is decided by the
 // rules alone: an allowed path is shown writable when the rules say that it is.
 func (m *mountPlanner) addEntries() error {
-	m.names.absent = nil
 	for _, e := range m.rules.Entries() {
 		if e.Absent || e.Unresolved {
-			if !e.Allow { // an unresolved one cannot be looked at by the caller, nor by a command with the caller's user
-				m.names.absent = append(m.names.absent, e.Given)
+			if !e.Allow && !e.Glob && e.Axis == policy.AxisRead && filepath.IsAbs(e.Real) {
+				m.covered = append(m.covered, e.Real) // when it appears
 			}
-			continue
+			continue // writing a denied one is decided by name
 		}
 		if err := m.addEntry(e); err != nil {
 			return err
@@ -98,6 +96,10 @@ func (m *mountPlanner) addEntry(e policy.Entry) error {
 			e.List, e.Index, e.Given, kind)}
 	}
 	if e.Allow && e.Axis == policy.AxisWrite && isDefaultDevice(e.Real) {
+		return nil
+	}
+	if e.Glob {
+		m.addPattern(e)
 		return nil
 	}
 	if e.Allow {
@@ -127,6 +129,14 @@ func (m *mountPlanner) addEntry(e policy.Entry) error {
 	return nil
 }
 
+// addPattern shows what a pattern may allow. What it denies no mount can say: that is decided by name, and so is which of
+// the names below a directory that is shown writable the pattern means.
+func (m *mountPlanner) addPattern(e policy.Entry) {
+	if e.List == "allowWrite" {
+		m.add(jail.Writable, e.Base)
+	}
+}
+
 // refuseHardLinks refuses to cover a file that has another name: the other name would show it. A mount covers one
 // name of an inode, not the inode.
 func refuseHardLinks(e policy.Entry) error {
@@ -151,6 +161,7 @@ func (m *mountPlanner) coverAll(path string) {
 	for _, name := range append(m.table.aliases(path), path) {
 		m.add(jail.Cover, name)
 		m.pin(name)
+		m.covered = append(m.covered, name)
 	}
 }
 
@@ -171,13 +182,17 @@ func (m *mountPlanner) protect(path string) {
 	if m.writableRootOf(path) == "" {
 		return
 	}
+	m.readOnly(path)
+	m.pin(path)
+}
+
+func (m *mountPlanner) readOnly(path string) {
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket|os.ModeDevice) != 0 {
 		m.add(jail.Cover, path) // a read-only mount does not stop writing to a FIFO
 	} else {
 		m.add(jail.ReadOnly, path)
 	}
-	m.pin(path)
 }
 
 func (m *mountPlanner) pin(path string) {
@@ -299,8 +314,7 @@ func (m *mountPlanner) settle() error {
 			m.addPoint(outer, path, op.Dir)
 		}
 		if isSource(op.Kind) {
-			device, inode := identity(path)
-			m.sources = append(m.sources, source{path, device, inode})
+			m.sources = append(m.sources, source{path, identity(path)})
 		}
 		m.finished = append(m.finished, op)
 		at[path] = len(m.finished) - 1

@@ -1,9 +1,6 @@
 package shell
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	iofs "io/fs"
 	"os"
 	"path/filepath"
@@ -13,56 +10,84 @@ import (
 	"sallyport/shell/internal/jail"
 )
 
-// maxScan bounds how many entries Open looks at in search of names to protect: about ten seconds' worth.
-const maxScan = 4_000_000
+// Mandatory names are decided where they are used, by the jail's first process: nothing has to be searched for them. What
+// a name alone cannot tell is looked for here, when the sandbox is opened: where a link with such a name leads, where a
+// file ".git" does, what a git configuration includes, and whether a file has a second name. What exists of the names
+// themselves and is come across is mounted read-only besides: a second layer, which fails for other reasons. The search is
+// bounded, so that opening a sandbox does not take longer in a larger tree.
 
-// nameReport says which protected names were found, and what is not covered.
+// maxScan and maxDepth bound the search in one writable root: a few milliseconds' worth. The reference looks as deep.
+const (
+	maxScan  = 2000
+	maxDepth = 3
+)
+
+// maxLocked bounds the mounts of the second layer: each costs every jail some ten microseconds, and a directory of packages
+// can hold thousands of such names.
+const maxLocked = 64
+
+// maxPath bounds what is read as one path out of a file of git's.
+const maxPath = 4096
+
+// nameReport is what was found, and what names do not cover.
 type nameReport struct {
 	searched bool
 	paths    []string // what to protect
-	found    int
-	absent   []string // denied paths that do not exist
+	locked   []string // mandatory names that exist, to be mounted read-only
+	found    int      // how many there were to lock
 	dangling []string // mandatory names that are links to nothing
 	hard     []string // protected files with another hard link, by which they could be written
-	roots    int
+	cut      []string // writable roots that hold more than was looked at
 }
 
-// addNames looks through every writable root for mandatory names that exist and protects them. It happens once, when
-// the sandbox is opened, and not for every command: its cost grows with the tree.
-func (m *mountPlanner) addNames(ctx context.Context) error {
+// addNames protects what the search finds. It happens once, when the sandbox is opened, and not for every command.
+func (m *mountPlanner) addNames() {
 	if !m.names.searched {
 		m.names.searched = true
-		left := maxScan
 		for _, root := range m.rules.WritableRoots() {
-			m.names.roots++
 			for dir := filepath.Dir(root); dir != "/"; dir = filepath.Dir(dir) { // git looks upwards for its directory
 				m.names.paths = append(m.names.paths, gitConfigs(filepath.Join(dir, ".git"))...)
 			}
-			if err := m.scan(ctx, root, &left); err != nil {
-				return err
-			}
+			m.scan(root)
 		}
 	}
 	for _, path := range m.names.paths {
-		m.protectAll(path)
+		m.guard(path, "a file that a program outside runs or obeys leads there")
 	}
-	return nil
+	for _, path := range m.names.locked {
+		for _, name := range append(m.table.aliases(path), path) {
+			m.lock(name)
+		}
+	}
 }
 
-func (m *mountPlanner) scan(ctx context.Context, root string, left *int) error {
-	return filepath.WalkDir(root, func(path string, d iofs.DirEntry, err error) error {
-		if err != nil {
-			return m.unreadable(path, d, err)
+// lock mounts a mandatory name read-only where it exists, and pins those directories above it that may not be moved
+// anyway (".git" of ".git/hooks"): so this layer takes nothing away that the names leave.
+func (m *mountPlanner) lock(path string) {
+	if m.writableRootOf(path) == "" {
+		return
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return // gone since it was found: nothing is left to protect
+	}
+	m.readOnly(path)
+	for dir := filepath.Dir(path); m.writableRootOf(dir) != ""; dir = filepath.Dir(dir) {
+		if _, kept := m.rules.MandatoryComponent(dir); !kept {
+			return
 		}
-		if *left--; *left < 0 {
-			return &Error{Code: CodeInvalidConfig, Detail: fmt.Sprintf("%s holds more than %d files: too many to look for names to protect", root, maxScan),
-				Hints: []string{"name a smaller directory in allowWrite"}}
+		m.add(jail.Pin, dir)
+	}
+}
+
+func (m *mountPlanner) scan(root string) {
+	left := maxScan
+	_ = filepath.WalkDir(root, func(path string, d iofs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return nil // what cannot be looked at is decided by its name all the same
 		}
-		if *left%1024 == 0 && ctx.Err() != nil {
-			return &Error{Code: CodeFailed, Detail: "look for names to protect in " + root, Err: ctx.Err()}
-		}
-		if path == root {
-			return nil
+		if left--; left < 0 {
+			m.names.cut = append(m.names.cut, root)
+			return iofs.SkipAll
 		}
 		return m.visit(root, path, d)
 	})
@@ -70,10 +95,6 @@ func (m *mountPlanner) scan(ctx context.Context, root string, left *int) error {
 
 func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 	if d.IsDir() && m.skipped(path) {
-		return iofs.SkipDir
-	}
-	if len(path) > maxPath {
-		m.names.paths = append(m.names.paths, path)
 		return iofs.SkipDir
 	}
 	if strings.EqualFold(d.Name(), ".git") {
@@ -84,28 +105,36 @@ func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 		m.visitDetour(root, rel, path)
 	}
 	if isWorktreeLink(rel) {
-		m.found(path)
+		m.names.paths = append(m.names.paths, path)
 	}
-	if _, ok := m.rules.MandatoryAt(root, rel); !ok {
-		return nil
+	if _, ok := m.rules.MandatoryAt(root, rel); ok {
+		m.visitName(root, rel, path, d)
 	}
-	m.found(path)
-	switch {
-	case d.IsDir():
+	if d.IsDir() && strings.Count(rel, "/") >= maxDepth {
 		return iofs.SkipDir
-	case d.Type().IsRegular() && hardLinks(path) > 1:
-		m.names.hard = append(m.names.hard, path)
 	}
 	return nil
 }
 
-// maxPath is the longest path in which a name is still looked for: what lies deeper in a tree is made read-only whole.
-// The kernel takes 4,095 bytes, and a component can have 255.
-const maxPath = 3500
+// visitName notes a mandatory name that exists. What lies below one needs no mount of its own.
+func (m *mountPlanner) visitName(root, rel, path string, d iofs.DirEntry) {
+	if _, inside := m.rules.MandatoryAt(root, filepath.Dir(rel)); !inside {
+		if m.names.found++; m.names.found <= maxLocked {
+			m.names.locked = append(m.names.locked, path)
+		}
+	}
+	if d.Type().IsRegular() && hardLinks(path) > 1 {
+		m.names.hard = append(m.names.hard, path)
+	}
+}
 
-func (m *mountPlanner) found(path string) {
-	m.names.found++
-	m.names.paths = append(m.names.paths, path)
+// guard protects a path inside a writable root, by name and by a mount.
+func (m *mountPlanner) guard(path, why string) {
+	if m.writableRootOf(path) == "" {
+		return
+	}
+	m.protectAll(path)
+	m.guarded = append(m.guarded, jail.Guarded{Path: []byte(path), Why: why})
 }
 
 // visitDetour looks at what takes the place of a directory with mandatory names in it: a symbolic link (".git" to a
@@ -135,8 +164,7 @@ func (m *mountPlanner) visitDetour(root, rel, path string) {
 		_, mandatory := m.rules.MandatoryAt(root, rel+"/"+inside)
 		real := filepath.Join(target, inside)
 		if _, err := os.Lstat(real); mandatory && err == nil {
-			m.found(real)
-			m.names.paths = append(append(m.names.paths, path), links...)
+			m.names.paths = append(append(m.names.paths, real, path), links...)
 		}
 	}
 }
@@ -158,7 +186,7 @@ func (m *mountPlanner) addProgram(helper string) {
 	}
 	for _, p := range programs {
 		if real, err := filepath.EvalSymlinks(p); err == nil && p != "" {
-			m.protect(real)
+			m.guard(real, "it is the program that starts jails")
 		}
 	}
 }
@@ -176,23 +204,4 @@ func (m *mountPlanner) skipped(path string) bool {
 		}
 	}
 	return hidden
-}
-
-// unreadable deals with a directory that the caller cannot list. Somebody else's cannot be opened up by a command
-// either, which has the caller's user. The caller's own can: it is made read-only whole.
-func (m *mountPlanner) unreadable(path string, d iofs.DirEntry, err error) error {
-	if errors.Is(err, iofs.ErrNotExist) {
-		return nil // it vanished while we looked
-	}
-	if !errors.Is(err, os.ErrPermission) {
-		return systemError("getdents", err, "look for names to protect in "+path)
-	}
-	info, statErr := os.Lstat(path)
-	if statErr == nil && info.Sys().(*syscall.Stat_t).Uid == uint32(os.Geteuid()) {
-		m.names.paths = append(m.names.paths, path)
-	}
-	if d != nil && d.IsDir() {
-		return iofs.SkipDir
-	}
-	return nil
 }

@@ -20,6 +20,17 @@ type Options struct {
 	InheritHostEnvironmentWithItsSecrets bool
 	// Limits bound each command. A limit that cannot be put up on this machine makes Open fail.
 	Limits Limits
+	// NoRecords switches off what exists only to be told: nothing that was denied is recorded, and calls that other layers
+	// refuse anyway are not looked at. No decision depends on it.
+	NoRecords bool
+	// OnViolation is called as things are denied: once for each record when it comes up, with Count 1, and once more with
+	// the final Count when the command has ended and it was repeated. All calls for one command come from one goroutine,
+	// before Wait returns; a call that takes long holds up Wait and nothing else.
+	OnViolation func(Violation)
+	// StrictReads has every open for reading decided by name, as patterns on denyRead have. A denied file is covered by a
+	// mount anyway, and one that the host makes or puts in its place while a command runs is covered as soon as the kernel
+	// tells of it; with StrictReads it cannot be read in that moment either. Each open for reading costs more.
+	StrictReads bool
 	// TmpBytes bounds each of the command's private /tmp, /var/tmp and /dev/shm. Zero means 512 MiB: enough for a
 	// compiler's temporary files, small enough that filling it does not hurt the host's memory.
 	TmpBytes int64

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -32,9 +31,11 @@ type jailPlan struct {
 	dirty       bool // the mount table has changed since
 	users       int  // jails that are being made from it
 	rules       *policy.Rules
+	seen        []jail.Resolved // what the rules were compiled from
 	options     Options
 	controllers []controller // cgroup hierarchies that hold limits
 	sources     []source     // what the mounts were planned from
+	keeper      *keeper      // of all plans of a sandbox
 	names       nameReport
 	hostNS      map[string]string // the host's own namespaces
 	expected    mountCounts
@@ -42,15 +43,23 @@ type jailPlan struct {
 
 // source is one file of the host that a mount shows or covers, as it was when the plan was made.
 type source struct {
-	path          string
-	device, inode uint64
+	path string
+	id   fileID
+}
+
+// fileID tells one file from another that takes its name, and its inode, later. The zero value is that of no file.
+type fileID struct {
+	major, minor uint32
+	inode        uint64
+	bornAt       int64 // nanoseconds; not every file system knows
+	dir          bool
 }
 
 // mountCounts are how many mounts of each kind the first process must confirm.
 type mountCounts struct{ writable, covered, readOnly int }
 
 // makePlan decides what to mount where. It looks at the host once; a jail mounts without looking again.
-func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, o Options) (*jailPlan, error) {
+func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, seen []jail.Resolved, o Options) (*jailPlan, error) {
 	if err := enforceable(p, rules); err != nil {
 		return nil, err
 	}
@@ -72,9 +81,9 @@ func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, o Optio
 	if err != nil {
 		return nil, err
 	}
-	plan.table, plan.rules, plan.options = table, rules, o
+	plan.table, plan.rules, plan.seen, plan.options = table, rules, seen, o
 	if err := plan.planMounts(ctx, p.Filesystem.Disabled); err != nil {
-		plan.close()
+		plan.end()
 		return nil, err
 	}
 	return plan, nil
@@ -86,11 +95,16 @@ func (p *jailPlan) planMounts(ctx context.Context, disabled bool) error {
 	if m.tmpBytes == 0 {
 		m.tmpBytes = defaultTmpBytes
 	}
-	if err := m.plan(ctx, p.options.Helper); err != nil {
+	if err := m.plan(p.options.Helper); err != nil {
 		return err
 	}
 	p.wire.Root, p.wire.Points, p.wire.Ops = m.root, m.rootPoints, m.finished
 	p.names, p.sources = m.names, m.sources
+	p.keep(m.covered)
+	var err error
+	if p.wire.Names, err = m.byName(p.seen, p.options); err != nil {
+		return err
+	}
 	p.count()
 	return p.seal()
 }
@@ -110,6 +124,9 @@ func (p *jailPlan) renewed(ctx context.Context) (*jailPlan, error) {
 	}
 	next.table, next.file, next.null = table, nil, nil
 	if err := next.planMounts(ctx, p.rules.Policy().Filesystem.Disabled); err != nil {
+		if next.keeper != p.keeper {
+			next.keeper.close()
+		}
 		next.close()
 		return nil, err
 	}
@@ -137,6 +154,26 @@ func (p *jailPlan) seal() error {
 		return err
 	}
 	return nil
+}
+
+// keep has the covers kept. Where that is not possible, every open for reading is decided by name.
+func (p *jailPlan) keep(covered []string) {
+	if len(covered) == 0 || p.options.StrictReads || !p.wire.Layers.Has(jail.LayerMounts) {
+		return
+	}
+	var err error
+	if p.keeper == nil {
+		p.keeper, err = newKeeper(covered)
+	} else {
+		err = p.keeper.keep(covered)
+	}
+	p.options.StrictReads = err != nil
+}
+
+// end is close, when no plan of the sandbox is needed any more.
+func (p *jailPlan) end() {
+	p.keeper.close()
+	p.close()
 }
 
 func (p *jailPlan) close() {
@@ -213,22 +250,25 @@ func (p *jailPlan) tryLimits() error {
 // earlier shows the old ones (a mount is of an inode, not of a name).
 func (p *jailPlan) current() bool {
 	for _, s := range p.sources {
-		device, inode := identity(s.path)
-		if device != s.device || inode != s.inode {
+		if identity(s.path) != s.id {
 			return false
 		}
 	}
 	return true
 }
 
-// identity is the device and inode of a path that is no link, or zeros when there is none.
-func identity(path string) (device, inode uint64) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return 0, 0
+// identity is that of what stands at a path, which may be a link.
+func identity(path string) fileID {
+	var st unix.Statx_t
+	const want = unix.STATX_TYPE | unix.STATX_INO | unix.STATX_BTIME
+	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, want, &st); err != nil {
+		return fileID{}
 	}
-	st := info.Sys().(*syscall.Stat_t)
-	return st.Dev, st.Ino
+	id := fileID{major: st.Dev_major, minor: st.Dev_minor, inode: st.Ino, dir: st.Mode&unix.S_IFMT == unix.S_IFDIR}
+	if st.Mask&unix.STATX_BTIME != 0 {
+		id.bornAt = st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+	}
+	return id
 }
 
 // ownNamespaces are the links of the host's namespaces, to compare a jail's with.

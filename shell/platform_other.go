@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"sallyport/policy"
+	"sallyport/shell/internal/jail"
 )
 
 // supported refuses every platform but Linux before anything else is looked at (R23, R59, R312).
@@ -35,6 +36,8 @@ type (
 		report   Report
 		breaches map[string]int
 		killed   bool
+		records  []Violation
+		told     func(Violation)
 	}
 	commandSpec struct {
 		name, dir string
@@ -42,7 +45,7 @@ type (
 	}
 )
 
-func makePlan(context.Context, policy.Policy, *policy.Rules, Options) (*jailPlan, error) {
+func makePlan(context.Context, policy.Policy, *policy.Rules, []jail.Resolved, Options) (*jailPlan, error) {
 	return nil, supported()
 }
 
@@ -50,10 +53,12 @@ func (*jailPlan) start(context.Context) (*jailProcess, error)  { return nil, sup
 func (p *jailPlan) renewed(context.Context) (*jailPlan, error) { return nil, supported() }
 func (*jailPlan) current() bool                                { return false }
 func (*jailPlan) close()                                       {}
+func (*jailPlan) end()                                         {}
 func (*jailProcess) run(context.Context, commandSpec, []*os.File) error {
 	return supported()
 }
 func (*jailProcess) wait() (Completion, error) { return Completion{}, supported() }
+func (*jailProcess) reported() Report          { return Report{} }
 func (*jailProcess) signal(os.Signal) error    { return supported() }
 func (*jailProcess) kill()                     {}
 func (*jailProcess) discard()                  {}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"sallyport/shell/internal/broker"
 	"sallyport/shell/internal/jail"
 )
 
@@ -39,7 +40,11 @@ func (p *jailPlan) makeReport(r *jail.Ready) (Report, error) {
 	}
 	report.Layers = append(report.Layers, network)
 	report.Layers = append(report.Layers, p.limitLayers()...)
-	report.Layers = append(report.Layers, p.nameLayers()...)
+	names, err := p.nameLayer(r)
+	if err != nil {
+		return report, err
+	}
+	report.Layers = append(report.Layers, names...)
 	return report, nil
 }
 
@@ -129,22 +134,42 @@ func someOf(paths []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(paths[:maxNamed], ", "), len(paths)-maxNamed)
 }
 
-// nameLayers tell what mounts protect of the mandatory and denied names, and what they cannot.
-func (p *jailPlan) nameLayers() []Layer {
-	n := p.names
-	if n.roots == 0 {
-		return []Layer{{"names", Enforced, "nothing of the host's is writable"}}
+// nameLayer tells whether calls that change files are judged by name, as the answer to a probe shows.
+func (p *jailPlan) nameLayer(r *jail.Ready) ([]Layer, error) {
+	n := p.wire.Names
+	if n == nil || !n.Writes {
+		return []Layer{{"names", Enforced, "nothing of the host's is writable"}}, nil
 	}
-	existing := Layer{"names that exist", Enforced, fmt.Sprintf("%d protected names found in %d writable trees, each read-only", n.found, n.roots)}
-	if len(n.hard) > 0 {
-		existing.Evidence += "; these have another hard link, by which they can be written: " + someOf(n.hard)
+	judged := r.Names == broker.Judged
+	layer := Layer{"names", Enforced, fmt.Sprintf("a call that would change %q was read, judged and refused; calls that change files are decided by name, also for names that do not exist yet",
+		n.Probe)}
+	if !judged {
+		layer.Evidence = fmt.Sprintf("a call that would change %q returned: %s", n.Probe, errnoText(r.Names))
 	}
-	missing := Layer{"names that do not exist yet", Absent, "not covered: a command can create .git/hooks, .bashrc and the other mandatory names where there are none"}
-	if len(n.absent) > 0 {
-		missing.Evidence += "; nor these denied paths, which do not exist: " + someOf(n.absent)
+	if n.DecideReads {
+		layer.Evidence += ", and so is every open for reading"
 	}
-	if len(n.dangling) > 0 {
-		missing.Evidence += "; nor what these links lead to: " + someOf(n.dangling)
+	if !r.Killable {
+		layer.Evidence += "; this kernel lets a signal interrupt a call that is being answered (before Linux 5.19)"
 	}
-	return []Layer{existing, missing}
+	if p.names.found > 0 {
+		layer.Evidence += fmt.Sprintf("; %d of them that exist were found, and %d are mounted read-only too", p.names.found, len(p.names.locked))
+	}
+	if len(p.names.hard) > 0 {
+		layer.Evidence += "; these have another hard link, by which they can be written: " + someOf(p.names.hard)
+	}
+	if len(p.names.dangling) > 0 {
+		layer.Evidence += "; these are links to nothing, and what they lead to can be made: " + someOf(p.names.dangling)
+	}
+	if len(p.names.cut) > 0 {
+		layer.Evidence += fmt.Sprintf("; only the first %d entries were searched for links and git configurations that lead elsewhere, in: %s", maxScan, someOf(p.names.cut))
+	}
+	if judged {
+		return []Layer{layer}, nil
+	}
+	layer.State = Absent
+	if p.wire.Layers.Has(jail.LayerNames) {
+		return nil, &Error{Code: CodeFailed, Layer: "names", Detail: "check the jail: the layer names is not in force: " + layer.Evidence}
+	}
+	return []Layer{layer}, nil
 }

@@ -73,21 +73,27 @@ func TestReportIsTrue(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-// TestReportOfWritableTrees: it says how many names are protected, and what is not covered, instead of nothing.
+// TestReportOfWritableTrees: that calls are decided by name is known by the answer to a call, and a name that a second
+// link undermines is told.
 func TestReportOfWritableTrees(t *testing.T) {
 	dir := workspace(t)
 	write(t, filepath.Join(dir, ".bashrc"), "", 0o644)
-	write(t, filepath.Join(dir, "sub/.git/hooks/pre-commit"), "", 0o755)
+	require.NoError(t, os.Link(filepath.Join(dir, ".bashrc"), filepath.Join(dir, "second")))
 	p := writable(dir)
 	p.Filesystem.DenyWrite = policy.Paths(filepath.Join(dir, "later"))
 	report := open(t, p, shell.Options{}).Report()
-	existing, missing := report.Layer("names that exist"), report.Layer("names that do not exist yet")
-	require.Equal(t, shell.Enforced, existing.State)
-	require.Contains(t, existing.Evidence, "2 protected names")
-	require.Equal(t, shell.Absent, missing.State)
-	require.Contains(t, missing.Evidence, filepath.Join(dir, "later"))
+	names := report.Layer("names")
+	require.Equal(t, shell.Enforced, names.State)
+	require.Contains(t, names.Evidence, "judged and refused")
+	require.Contains(t, names.Evidence, "1 of them that exist were found, and 1 are mounted read-only too")
+	require.Contains(t, names.Evidence, filepath.Join(dir, ".bashrc"))
 	require.Contains(t, report.Layer("mounts").Evidence, "1 of 1 trees writable")
-	require.Contains(t, report.Layer("mounts").Evidence, "2 of 2 read-only inside")
+	require.Contains(t, report.Layer("mounts").Evidence, "1 of 1 read-only inside")
+
+	reads := policy.Policy{}
+	reads.Filesystem.DenyRead = policy.Paths(dir + "/*.key")
+	require.Contains(t, open(t, reads, shell.Options{}).Report().Layer("names").Evidence, "every open for reading")
+	require.Equal(t, "nothing of the host's is writable", open(t, policy.Policy{}, shell.Options{NoRecords: true}).Report().Layer("names").Evidence)
 }
 
 // TestReportOfNetwork: the host's network is reported as what it is, and is there; without it there is a loopback

@@ -40,7 +40,7 @@ func Open(ctx context.Context, p policy.Policy, o Options) (*Sandbox, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	rules, err := Compile(p)
+	rules, seen, err := compileHere(p)
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +48,13 @@ func Open(ctx context.Context, p policy.Policy, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := makePlan(ctx, p, rules, o)
+	plan, err := makePlan(ctx, p, rules, seen, o)
 	if err != nil {
 		return nil, err
 	}
 	s := &Sandbox{rules: rules, options: o, env: env, plan: plan, live: map[*jailProcess]bool{}}
 	if s.spare, err = plan.start(ctx); err != nil {
-		plan.close()
+		plan.end()
 		return nil, err
 	}
 	s.report = s.spare.report
@@ -104,7 +104,7 @@ func (s *Sandbox) Close() error {
 	}
 	s.done.Wait()
 	if first {
-		s.plan.close()
+		s.plan.end()
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ Runs a command so that the kernel decides what it can reach. /tmp, /var/tmp and
   --json                print one object about the run on standard output; the
                         command's output goes to the two files that it names
   --report FILE         write what was enforced, as JSON
-  --violations FILE     write each denial as a line of JSON; - is standard error
+  --violations FILE     write each denial as a line of JSON as it happens, again
+                        with its count if repeated; - is standard error
 
 ` + policyHelp + `
 Exit status: the command's own; 128+N signal N; 124 time limit; 125 sallyport

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"sync"
 
 	"sallyport/compartment"
 	"sallyport/policy"
@@ -19,8 +21,11 @@ type outputs struct {
 	violations     *os.File
 	stdout, stderr *os.File // what the command writes to
 	json           bool
-	out, err       io.Writer // this program's own
-	closers        []io.Closer
+
+	mu           sync.Mutex // held while a denial is written
+	violationErr error
+	out, err     io.Writer // this program's own
+	closers      []io.Closer
 }
 
 // openOutputs opens what the flags ask for.
@@ -101,11 +106,9 @@ func (o *outputs) write(r runResult) error {
 	if o.report != nil {
 		errs = append(errs, writeJSON(o.report, r.Report))
 	}
-	if o.violations != nil {
-		for _, v := range r.Violations {
-			errs = append(errs, writeJSON(o.violations, v))
-		}
-	}
+	o.mu.Lock()
+	errs = append(errs, o.violationErr)
+	o.mu.Unlock()
 	switch {
 	case o.json:
 		r.StdoutFile, r.StderrFile = o.stdout.Name(), o.stderr.Name()
@@ -117,6 +120,19 @@ func (o *outputs) write(r runResult) error {
 		summarise(o.err, r.Violations)
 	}
 	return errors.Join(errs...)
+}
+
+// tell writes a denial as it happens, and once more, with its number, when it was repeated. The first fault is kept for
+// the end: a full disk must not stop the command.
+func (o *outputs) tell(v shell.Violation) {
+	if o.violations == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := writeJSON(o.violations, v); err != nil && o.violationErr == nil {
+		o.violationErr = fmt.Errorf("--violations: %w", err)
+	}
 }
 
 // writeJSON writes one object on one line.
@@ -135,6 +151,9 @@ const shownViolations = 10
 
 // summarise says after the command what was denied, why, and what would allow it.
 func summarise(w io.Writer, violations []shell.Violation) {
+	// What the C library tries by itself, to look a user or a host up, comes behind what the command did.
+	violations = slices.Clone(violations)
+	slices.SortStableFunc(violations, func(a, b shell.Violation) int { return lookup(a) - lookup(b) })
 	for i, v := range violations {
 		if i == shownViolations {
 			fmt.Fprintf(w, "sallyport: and %d more; --violations FILE lists them all\n", len(violations)-i)
@@ -149,6 +168,14 @@ func summarise(w io.Writer, violations []shell.Violation) {
 			fmt.Fprintf(w, "hint: %s\n", compartment.Escape(v.Remedy))
 		}
 	}
+}
+
+// lookup is 1 for a denial that a look-up of a user or a host can be the cause of, and 0 for others.
+func lookup(v shell.Violation) int {
+	if v.Operation == "unix" || v.Operation == "connect" {
+		return 1
+	}
+	return 0
 }
 
 // close closes the files; a full disk shows here at the latest.

@@ -69,6 +69,7 @@ func cmdRun(p *program, args []string) (status int, err error) {
 	defer func() { err = errors.Join(err, r.outputs.close()) }()
 	r.signals = catchSignals()
 	defer r.signals.stop()
+	r.request.options.OnViolation = r.outputs.tell
 
 	box, err := shell.Open(context.Background(), r.request.policy, r.request.options)
 	if err != nil {

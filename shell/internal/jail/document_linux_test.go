@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,30 @@ cgroup, ` + "`memfd_create`" + ` returns ENOSYS as well.
 	for _, row := range Table {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", row.Name, describeTests(row.When), errnoName[row.Errno], row.Why)
 	}
+	b.WriteString(`
+Where files are decided by name, these are refused too:
+
+| call | when | result | why |
+|---|---|---|---|
+`)
+	for _, row := range landlockRows {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", row.Name, describeTests(row.When), errnoName[row.Errno], row.Why)
+	}
+	b.WriteString(`
+A refusal of these is told to the record: ` + recordedNames() + `.
+
+## Decided by name
+
+The kernel hands these calls to the first process of the jail, which judges the names in them and makes the call itself. The
+first table holds where anything may be written or is recorded, the second where reads are decided by name or recorded, the
+third is for the record alone.
+`)
+	for _, table := range [][]Notified{writeCalls, readCalls, networkCalls} {
+		b.WriteString("\n| call | when | why |\n|---|---|---|\n")
+		for _, c := range table {
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Name, describeTests(c.When), c.Why)
+		}
+	}
 	b.WriteString("\n## Covered in /proc\n\nAll of /proc is read-only as well.\n\n| path | why |\n|---|---|\n")
 	for _, e := range maskedProc {
 		fmt.Fprintf(&b, "| `/proc/%s` | %s |\n", e.path, e.why)
@@ -53,7 +78,16 @@ cgroup, ` + "`memfd_create`" + ` returns ENOSYS as well.
 	return b.String()
 }
 
-var errnoName = map[uint16]string{errPERM: "EPERM", errNOSYS: "ENOSYS", errAFNOSUPPORT: "EAFNOSUPPORT", errPROTONOSUPPORT: "EPROTONOSUPPORT"}
+func recordedNames() string {
+	var names []string
+	for name := range recorded {
+		names = append(names, "`"+name+"`")
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+var errnoName = map[uint16]string{errPERM: "EPERM", errNOSYS: "ENOSYS", errAFNOSUPPORT: "EAFNOSUPPORT", errPROTONOSUPPORT: "EPROTONOSUPPORT", errOPNOTSUPP: "EOPNOTSUPP"}
 
 func describeTests(tests []Test) string {
 	if len(tests) == 0 {
@@ -71,10 +105,11 @@ func describeTests(tests []Test) string {
 		}
 		list := strings.Join(values, ", ")
 		parts = append(parts, map[string]string{
-			"any": arg + " has a bit of " + list,
-			"in":  arg + " is " + list,
-			"not": arg + " is none of " + list,
-			"set": arg + " is not null",
+			"any":  arg + " has a bit of " + list,
+			"none": arg + " has no bit of " + list,
+			"in":   arg + " is " + list,
+			"not":  arg + " is none of " + list,
+			"set":  arg + " is not null",
 		}[t.Op])
 	}
 	return strings.Join(parts, ", and ")
@@ -85,6 +120,13 @@ func TestEveryTableRowSaysWhy(t *testing.T) {
 	for _, row := range Table {
 		require.NotEmpty(t, row.Why, row.Name)
 		require.Contains(t, errnoName, row.Errno, row.Name)
+	}
+	for _, row := range landlockRows {
+		require.NotEmpty(t, row.Why, row.Name)
+		require.Contains(t, errnoName, row.Errno, row.Name)
+	}
+	for _, c := range slices.Concat(writeCalls, readCalls, networkCalls) {
+		require.NotEmpty(t, c.Why, c.Name)
 	}
 	for _, e := range append(append([]masked{}, maskedProc...), maskedSys...) {
 		require.NotEmpty(t, e.why, e.path)

@@ -77,6 +77,9 @@ func (b *builder) restrictWithLandlock(plan *Plan, exe reg) {
 	ruleset := b.get("make a ruleset", "landlock_create_ruleset", unix.SYS_LANDLOCK_CREATE_RULESET, unsafe.Pointer(attr), size, 0)
 	// The program's own file may lie outside of what the jail shows.
 	b.landlockRule(ruleset, exe, (unix.LANDLOCK_ACCESS_FS_EXECUTE|unix.LANDLOCK_ACCESS_FS_READ_FILE)&rights, "the program's own file")
+	if b.threads != 0 {
+		b.landlockRule(ruleset, b.threads, (llFile|unix.LANDLOCK_ACCESS_FS_READ_FILE)&rights, "the names of threads")
+	}
 	for _, g := range landlockGrants(plan) {
 		allowed := g.rights & rights
 		if !g.dir {

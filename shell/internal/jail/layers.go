@@ -15,6 +15,7 @@ const (
 	LayerRlimits                       // resource limits
 	LayerLandlock                      // Landlock ruleset
 	LayerSeccomp                       // seccomp filter
+	LayerNames                         // decisions by name, and the records
 
 	// AllLayers is what a release build puts up, always.
 	AllLayers Layers = 1<<iota - 1

@@ -9,6 +9,7 @@ type Message struct {
 	Ready   *Ready   `json:",omitempty"`
 	Started *Started `json:",omitempty"`
 	Exited  *Exited  `json:",omitempty"`
+	Denied  *Denied  `json:",omitempty"`
 	// From the host to PID 1. A Spawn message carries descriptors: a memfd with the Command as JSON, then the
 	// command's own descriptors 0, 1, 2, ….
 	Spawn  *Spawn  `json:",omitempty"`
@@ -47,6 +48,10 @@ type Ready struct {
 	LandlockRefused bool
 	// SeccompErrno is what a probe call that the filter refuses returned.
 	SeccompErrno syscall.Errno
+	// Names is what the answer to a probe said: broker.Judged when calls are judged by the policy. Killable says that a call
+	// that is being answered cannot be interrupted by a signal that does not kill.
+	Names    syscall.Errno
+	Killable bool
 	// RootReadOnly and ProcReadOnly are the mount flags of "/" and "/proc" as statfs tells them.
 	RootReadOnly bool
 	ProcReadOnly bool
@@ -76,6 +81,26 @@ type Command struct {
 
 // Started says that the command's execve was done.
 type Started struct{ PID int }
+
+// Denied is the record of something that was denied. It comes when that happens first, and again with the final Count
+// when it was repeated, before Exited.
+type Denied struct {
+	Number    int // the same for the same record
+	UnixNano  int64
+	PID       int
+	Program   []byte
+	Operation string
+	Target    []byte
+	Errno     syscall.Errno
+	Count     int
+
+	// The decision, as far as there was one.
+	Axis                     int
+	Path                     []byte
+	List, Entry, Why         string
+	Index                    int
+	Reason, Remedy, RuleText string
+}
 
 // Exited says how the command ended.
 type Exited struct {

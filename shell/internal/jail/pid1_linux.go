@@ -18,7 +18,19 @@ func confinedLife() error {
 	}
 	unix.CloseOnExec(SocketFD)
 	unix.CloseOnExec(PlanFD)
+	if plan.namesThreads() {
+		unix.CloseOnExec(ThreadsFD)
+	}
 	if err := defaultSignals(); err != nil {
+		return err
+	}
+	// Compiled before any filter: from then on this thread opens nothing.
+	names, err := prepareNames(plan)
+	if err != nil {
+		return err
+	}
+	// The program with the listener comes first: the static one refuses to make another.
+	if err := names.start(); err != nil {
 		return err
 	}
 	if plan.Layers.Has(LayerSeccomp) {
@@ -26,18 +38,18 @@ func confinedLife() error {
 			return err
 		}
 	}
-	ready, err := readBack(plan)
+	ready, err := readBack(plan, names)
 	if err != nil {
 		return err
 	}
 	if err := send(Message{Ready: ready}); err != nil {
 		return err
 	}
-	return serve(plan)
+	return serve(plan, names)
 }
 
 // serve waits for the command, starts it, and reaps until it ends. It ends the process itself.
-func serve(plan *Plan) error {
+func serve(plan *Plan, names *namesLayer) error {
 	request, files, err := receive()
 	if err != nil || request.Spawn == nil {
 		unix.Exit(0) // the host closed its end without a command: nothing ran
@@ -54,9 +66,10 @@ func serve(plan *Plan) error {
 	go followHost(pid, len(groups) > 0)
 	exited := reap(pid)
 	exited.Limit, exited.LimitSeen = watch.breach()
+	names.records.finish()
 	if send(Message{Exited: exited}) != nil { // the host is gone
 		_ = unix.Kill(-1, unix.SIGKILL)
-		removeCgroups(groups)
+		elsewhere(func() { removeCgroups(groups) })
 	}
 	unix.Exit(0)
 	return nil
@@ -102,4 +115,11 @@ func reap(pid int) *Exited {
 			}
 		}
 	}
+}
+
+// elsewhere runs f on a thread that no filter is on.
+func elsewhere(f func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	<-done
 }

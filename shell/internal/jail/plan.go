@@ -1,5 +1,7 @@
 package jail
 
+import "sallyport/policy"
+
 // Marker is argv[0] of the first process. Together with a SEQPACKET socket on descriptor 3 it is a guard against
 // accidents, not authentication: whoever can start this program with them can also start anything else.
 const Marker = "sallyport-jail"
@@ -27,8 +29,41 @@ type Plan struct {
 	MemoryWatchBytes int64
 	// CgroupParents are the directories in which the host makes the cgroups of commands.
 	CgroupParents [][]byte
+	// Names is what the first process decides and looks at by name; nil when it does neither.
+	Names *Names
 	// Layers is the set of layers to put up. A release build knows only the full set and refuses any other.
 	Layers Layers
+}
+
+// Names is what the first process decides by name, and the policy it decides by.
+type Names struct {
+	// Policy is the policy as JSON, Resolved what links in it led to on the host, and Private the directories that a
+	// command has of its own: compiled from them, the rules here say what the host's say.
+	Policy   []byte
+	Resolved []Resolved
+	Private  []policy.PrivateDir
+	// Guarded are real paths that are protected besides.
+	Guarded []Guarded
+	// Writes has every call that changes a file judged. DecideReads has every open for reading judged too; it needs Writes.
+	Writes, DecideReads bool
+	// Record has what is denied told to the host. WatchReads and NoNetwork are for the record alone: opens for reading
+	// that mounts refuse, and connections that lead nowhere.
+	Record, WatchReads, NoNetwork bool
+	// Probe is a path that the rules must refuse; the report says whether they did.
+	Probe []byte
+}
+
+// Resolved is the answer that a path had when the policy was compiled on the host.
+type Resolved struct {
+	Path, Real []byte
+	Absent     bool   // it does not exist
+	Unknown    string // it could not be looked at, and why
+}
+
+// Guarded is one protected path.
+type Guarded struct {
+	Path []byte
+	Why  string
 }
 
 // Values of Plan.Network.

@@ -1,18 +1,34 @@
 package jail
 
 import (
+	"strconv"
+
 	"golang.org/x/sys/unix"
 )
 
 // namespaces are the links of /proc/self/ns that a jail has of its own.
 var namespaces = []string{"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"}
 
-// readBack asks the kernel what is in force for the thread that will fork the command.
-func readBack(plan *Plan) (*Ready, error) {
-	r := &Ready{Namespaces: map[string]string{}, Status: map[string]string{}}
-	fields, err := statusFields("/proc/thread-self/status")
+// readBack asks the kernel what is in force for the thread that will fork the command. The probes of the filters are made
+// on that thread; everything else on another, since this one may not open files any more.
+func readBack(plan *Plan, names *namesLayer) (*Ready, error) {
+	r := &Ready{Namespaces: map[string]string{}, Status: map[string]string{}, Killable: names.killable}
+	if plan.Layers.Has(LayerSeccomp) {
+		r.SeccompErrno = probeFilter()
+	}
+	r.Names = names.probe()
+	var err error
+	elsewhere(func() { err = r.read(plan, names.status) })
+	return r, err
+}
+
+// read takes the state of the thread that forks from an open file: the number of a thread means nothing in a /proc of
+// another pid namespace, which a jail for tests may see.
+func (r *Ready) read(plan *Plan, status int) error {
+	fields, err := statusFields("/proc/self/fd/" + strconv.Itoa(status))
+	unix.Close(status)
 	if err != nil {
-		return nil, fail("report", "open", err, "read the state of the first process")
+		return fail("report", "open", err, "read the state of the first process")
 	}
 	for _, k := range []string{"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp"} {
 		r.Status[k] = fields[k]
@@ -20,24 +36,21 @@ func readBack(plan *Plan) (*Ready, error) {
 	for _, ns := range namespaces {
 		link, err := readlink("/proc/self/ns/" + ns)
 		if err != nil {
-			return nil, fail("report", "readlink", err, "read the namespaces")
+			return fail("report", "readlink", err, "read the namespaces")
 		}
 		r.Namespaces[ns] = link
 	}
 	if plan.Layers.Has(LayerLandlock) {
 		if err := readBackLandlock(r); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if plan.Layers.Has(LayerSeccomp) {
-		r.SeccompErrno = probeFilter()
-	}
 	if err := readBackMounts(plan, r); err != nil {
-		return nil, err
+		return err
 	}
 	var core unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &core); err != nil {
-		return nil, fail("report", "getrlimit", err, "read the limits")
+		return fail("report", "getrlimit", err, "read the limits")
 	}
 	r.CoreLimit = core.Max
 	open, err := numericEntries("/proc/self/fd")
@@ -47,7 +60,7 @@ func readBack(plan *Plan) (*Ready, error) {
 			r.Inherited = append(r.Inherited, fd)
 		}
 	}
-	return r, fail("report", "getdents", err, "list the descriptors")
+	return fail("report", "getdents", err, "list the descriptors")
 }
 
 func readBackLandlock(r *Ready) error {

@@ -20,6 +20,7 @@ const (
 
 	retKillProcess = 0x80000000
 	retErrno       = 0x00050000
+	retNotify      = 0x7fc00000
 	retAllow       = 0x7fff0000
 
 	dataNr   = 0
@@ -37,6 +38,21 @@ var auditArch = map[string]uint32{"amd64": 0xc000003e, "arm64": 0xc00000b7}
 // The rows stand one behind the other: the kernel finds out once which calls are allowed whatever their arguments and
 // remembers it in a bitmap, so the length costs nothing for them.
 func Compile(table []Row, arch string) ([]Filter, error) {
+	var lines []line
+	for _, row := range table {
+		lines = append(lines, line{row.Name, row.When, retErrno | uint32(row.Errno)})
+	}
+	return compileLines(lines, arch)
+}
+
+// line is what the compiler takes of a row: a call, and what the kernel does with it.
+type line struct {
+	name   string
+	when   []Test
+	action uint32
+}
+
+func compileLines(lines []line, arch string) ([]Filter, error) {
 	number, ok := numbers[arch]
 	if !ok {
 		return nil, fmt.Errorf("no seccomp table for the architecture %q", arch)
@@ -49,12 +65,12 @@ func Compile(table []Row, arch string) ([]Filter, error) {
 		{bpfJumpGT, 0, 1, lastCall},
 		{bpfReturn, 0, 0, retErrno | errNOSYS},
 	}
-	for _, row := range table {
-		nr, ok := number[row.Name]
+	for _, l := range lines {
+		nr, ok := number[l.name]
 		if !ok {
 			continue // a call that this architecture does not have
 		}
-		body, err := compileRow(row)
+		body, err := compileLine(l)
 		if err != nil {
 			return nil, err
 		}
@@ -64,24 +80,24 @@ func Compile(table []Row, arch string) ([]Filter, error) {
 	return append(prog, Filter{bpfReturn, 0, 0, retAllow}), nil
 }
 
-// compileRow makes the instructions behind the comparison of the number. When a test does not hold, the number is
-// loaded again and the next row has its turn.
-func compileRow(row Row) ([]Filter, error) {
-	deny := Filter{bpfReturn, 0, 0, retErrno | uint32(row.Errno)}
-	if len(row.When) == 0 {
-		return []Filter{deny}, nil
+// compileLine makes the instructions behind the comparison of the number. When a test does not hold, the number is
+// loaded again and the next line has its turn.
+func compileLine(l line) ([]Filter, error) {
+	act := Filter{bpfReturn, 0, 0, l.action}
+	if len(l.when) == 0 {
+		return []Filter{act}, nil
 	}
 	// Built from the end: at every test, next is the distance to the "load the number again" at the end.
-	tail := []Filter{deny, {bpfLoad, 0, 0, dataNr}}
-	for i := len(row.When) - 1; i >= 0; i-- {
-		head, err := compileTest(row.When[i], len(tail)-1)
+	tail := []Filter{act, {bpfLoad, 0, 0, dataNr}}
+	for i := len(l.when) - 1; i >= 0; i-- {
+		head, err := compileTest(l.when[i], len(tail)-1)
 		if err != nil {
-			return nil, fmt.Errorf("row %s: %w", row.Name, err)
+			return nil, fmt.Errorf("row %s: %w", l.name, err)
 		}
 		tail = append(head, tail...)
 	}
 	if len(tail) > 250 {
-		return nil, fmt.Errorf("row %s: too long to jump over", row.Name)
+		return nil, fmt.Errorf("row %s: too long to jump over", l.name)
 	}
 	return tail, nil
 }
@@ -107,6 +123,8 @@ func compileTest(t Test, skip int) ([]Filter, error) {
 		switch t.Op {
 		case "any":
 			code = append(code, Filter{bpfJumpBits, 0, uint8(skip), v})
+		case "none":
+			code = append(code, Filter{bpfJumpBits, uint8(skip), 0, v})
 		case "in":
 			miss := 0
 			if rest == 0 {
@@ -119,7 +137,7 @@ func compileTest(t Test, skip int) ([]Filter, error) {
 			return nil, fmt.Errorf("unknown test %q", t.Op)
 		}
 	}
-	if n == 0 || (t.Op == "any" && n != 1) {
+	if n == 0 || ((t.Op == "any" || t.Op == "none") && n != 1) {
 		return nil, fmt.Errorf("test %q with %d values", t.Op, n)
 	}
 	return code, nil

@@ -12,13 +12,15 @@ const (
 	errNOSYS          = 38
 	errPROTONOSUPPORT = 93
 	errAFNOSUPPORT    = 97
+	errOPNOTSUPP      = 95
 )
 
 // Test looks at one argument. Only its low 32 bits are compared: the kernel ignores the high half of an int, so
 // comparing that too would be a way around (CVE-2019-7303). A pointer is looked at whole.
 type Test struct {
-	// Op is "any" (argument has one of the bits of Values[0]), "in" (argument & Mask is one of Values), "not" (argument
-	// & Mask is none of Values) or "set" (a pointer that is not null). A zero Mask means all 32 bits.
+	// Op is "any" (argument has one of the bits of Values[0]), "none" (it has none of them), "in" (argument & Mask is one
+	// of Values), "not" (argument & Mask is none of Values) or "set" (a pointer that is not null). A zero Mask means all
+	// 32 bits.
 	Op     string
 	Arg    int
 	Mask   uint32
@@ -177,11 +179,28 @@ var Table = []Row{
 
 	{"ioctl", []Test{{Op: "in", Arg: 1, Values: []uint32{0x5412}}}, errPERM, "TIOCSTI types into the terminal of the host (CVE-2017-5226)"},
 	{"ioctl", []Test{{Op: "in", Arg: 1, Values: []uint32{0x541c}}}, errPERM, "TIOCLINUX pastes into a console (CVE-2023-28339)"},
+	{"ioctl", []Test{{Op: "in", Arg: 1, Mask: 0xffff, Values: btrfsNames}}, errPERM,
+		"btrfs makes, copies and removes whole trees under a name that lies behind a pointer"},
+	{"ioctl", []Test{{Op: "in", Arg: 1, Mask: 0xffff, Values: []uint32{0x6685}}}, errPERM,
+		"FS_IOC_ENABLE_VERITY makes a file that was opened for reading unwritable for good"},
 }
+
+// btrfsNames are the low halves of the ioctls of btrfs that make or remove a tree by name: SNAP_CREATE, SUBVOL_CREATE,
+// SNAP_DESTROY, SUBVOL_CREATE_V2 and SNAP_CREATE_V2 in their order of numbers, SUBVOL_SETFLAGS, SNAP_DESTROY_V2.
+var btrfsNames = []uint32{0x9401, 0x940e, 0x940f, 0x9417, 0x9418, 0x941a, 0x943f}
 
 // lastCall is the highest system call number known when the table was written (Linux 6.19, listns). A newer call
 // returns ENOSYS.
 const lastCall = 470
+
+// landlockRows keep a command from confining itself further where the first process makes calls for it: such a ruleset
+// would not hold for those calls, and a confinement with a hole in it is worse than none, which programs cope with.
+var landlockRows = []Row{
+	{"landlock_create_ruleset", nil, errOPNOTSUPP, whyLandlock},
+	{"landlock_restrict_self", nil, errOPNOTSUPP, whyLandlock},
+}
+
+const whyLandlock = "calls that are made for a command would not be bound by a ruleset of its own"
 
 // watchRows take memory away that a memory watch could not see: a memfd that is written and not mapped belongs to no
 // process. Programs fall back to /dev/shm, which is counted.

@@ -58,7 +58,9 @@ type builder struct {
 	Setup
 	free  []reg
 	layer string
-	err   error
+	// threads is the file system of ThreadsFD, or none.
+	threads reg
+	err     error
 }
 
 func newBuilder() *builder { return &builder{Setup: Setup{regs: int(firstReg)}} }
@@ -154,6 +156,9 @@ func NewSetup(plan *Plan, program string, uid, gid int) (*Setup, error) {
 	}
 	if plan.Layers.Has(LayerLandlock) {
 		b.makeProbe()
+	}
+	if plan.namesThreads() {
+		b.makeThreadNames()
 	}
 	b.mounts(plan)
 	b.restrict(plan, exe)

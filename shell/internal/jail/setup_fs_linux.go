@@ -80,6 +80,13 @@ func (m *mounter) mountDev(op *Op) {
 	m.close(fs)
 }
 
+// makeThreadNames makes the /proc of ThreadsFD.
+func (b *builder) makeThreadNames() {
+	b.layer = "names"
+	b.threads = b.newFS("proc", nil, tame|unix.MOUNT_ATTR_NOEXEC)
+	b.do("keep the names of threads", "dup3", unix.SYS_DUP3, b.threads, ThreadsFD, 0)
+}
+
 // mountProc mounts a /proc of the jail's own PID namespace, read-only, and covers what the table names.
 func (m *mounter) mountProc(path string) {
 	m.layer = "proc"

@@ -10,6 +10,10 @@ import (
 // ProbeFD is where the second stage finds the file system for probing Landlock.
 const ProbeFD = PlanFD + 1
 
+// ThreadsFD is where it finds a /proc that is attached nowhere, through which a process gives its threads names: the one
+// that the command sees is read-only.
+const ThreadsFD = ProbeFD + 1
+
 // aside is above the numbers that the first process gets its descriptors at.
 const aside = 16
 

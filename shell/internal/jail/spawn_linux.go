@@ -36,7 +36,9 @@ func spawn(plan *Plan, req *Spawn, files []int) (pid int, err error) {
 
 // forkExec makes a new process from this thread, with its filter, and has it execute the command.
 func forkExec(plan *Plan, name string, cmd *Command, groups []cgroupDir, files []int) (int, error) {
-	setup, err := newCommandSetup(plan, name, cmd, groups, files)
+	var setup *Setup
+	var err error
+	elsewhere(func() { setup, err = newCommandSetup(plan, name, cmd, groups, files) }) // it opens files
 	if err != nil {
 		return 0, &Failure{Detail: err.Error()}
 	}

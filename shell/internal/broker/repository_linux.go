@@ -1,0 +1,135 @@
+package broker
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"sallyport/policy"
+)
+
+// gitNames are what git obeys in the directory of a repository, whatever that directory is called: a worktree's or a
+// submodule's lies inside another .git, and a bare one has a name of its own. Mandatory names that the policy lifts are
+// lifted here too.
+var gitNames = []struct{ name, mandatory string }{
+	{"hooks", ".git/hooks"},
+	{"config", ".git/config"},
+	{"config.worktree", ".git/config.worktree"},
+}
+
+// gitInside decides about hooks and configuration in the directory of a repository that exists. It is known by what it
+// holds: one that a command makes itself is not known, and is the command's own.
+func (b *Broker) gitInside(path string, decide judge) (policy.Decision, bool) {
+	for _, n := range gitNames {
+		at := strings.Index(path, "/"+n.name)
+		for at >= 0 {
+			end := at + 1 + len(n.name)
+			if end == len(path) || path[end] == '/' {
+				if d, ok := b.gitName(path, path[:at], n.mandatory+path[end:], decide); ok {
+					return d, true
+				}
+			}
+			next := strings.Index(path[end:], "/"+n.name)
+			if next < 0 {
+				break
+			}
+			at = end + next
+		}
+	}
+	return policy.Decision{}, false
+}
+
+// gitName decides about one name in a directory, if that is a repository's.
+func (b *Broker) gitName(path, dir, inGit string, decide judge) (policy.Decision, bool) {
+	if strings.EqualFold(dir[strings.LastIndexByte(dir, '/')+1:], ".git") || !isRepository(dir) {
+		return policy.Decision{}, false // ".git" itself is in the rules
+	}
+	if _, private := b.Rules.PrivateAt(path); private {
+		return policy.Decision{}, false
+	}
+	if !decide(path).Allowed {
+		return policy.Decision{}, false // the rules say why
+	}
+	// As the rules decide about the same name in a .git beside it, which knows what is lifted and what is a sample.
+	d := decide(dir + "/" + inGit)
+	d.Path = path
+	return d, !d.Allowed
+}
+
+// isRepository says whether a directory is one that git works with, or takes configuration and hooks from: the latter
+// needs no HEAD, when a file "commondir" leads to it.
+func isRepository(dir string) bool { return isRepositoryWith(dir, "") }
+
+// isRepositoryWith says it of a directory in which one more name is made.
+func isRepositoryWith(dir, made string) bool {
+	has := func(name string) bool { return name == made || exists(dir+"/"+name) }
+	return has("objects") && has("refs") || has("HEAD") && (has("objects") || has("commondir"))
+}
+
+func exists(path string) bool {
+	return unix.Faccessat(unix.AT_FDCWD, path, unix.F_OK, unix.AT_SYMLINK_NOFOLLOW) == nil
+}
+
+// completing are the names by which a directory becomes a repository.
+var completing = []string{"HEAD", "objects", "refs", "commondir"}
+
+// assembles decides about a name that would make a repository of a directory which holds configuration or hooks already:
+// those were not judged when they were made. A file ".git", which a command may write, would lead git there.
+func (b *Broker) assembles(path string) (policy.Decision, bool) {
+	at := strings.LastIndexByte(path, '/')
+	dir, base := path[:max(at, 0)], path[at+1:]
+	if !slices.Contains(completing, base) || strings.EqualFold(dir[strings.LastIndexByte(dir, '/')+1:], ".git") {
+		return policy.Decision{}, false // in ".git" itself the rules know the names
+	}
+	if _, private := b.Rules.PrivateAt(path); private || isRepository(dir) || !isRepositoryWith(dir, base) {
+		return policy.Decision{}, false
+	}
+	for _, n := range gitNames {
+		if !obeyed(dir + "/" + n.name) {
+			continue
+		}
+		if d := b.Rules.Write(dir + "/" + n.mandatory + "/any"); !d.Allowed {
+			d.Path = path
+			return d, true
+		}
+	}
+	return policy.Decision{}, false
+}
+
+// obeyed says whether git would obey what is at a path: a file, or a directory with more in it than samples.
+func obeyed(path string) bool {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err == unix.ENOENT {
+		return exists(path) // a link to nothing yet
+	}
+	if err != nil {
+		return true
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	names, err := f.Readdirnames(1000) // git's own samples are a dozen
+	if err != nil && err != io.EOF {
+		return true
+	}
+	return len(names) == 1000 || slices.ContainsFunc(names, func(n string) bool { return !strings.HasSuffix(n, ".sample") })
+}
+
+// assembly says whether a name takes part in what assembles decides: two calls at once must not each miss the other.
+func assembly(path string) bool {
+	dir, base := filepath.Split(path)
+	return slices.Contains(completing, base) || base == "config" || base == "config.worktree" ||
+		base == "hooks" || strings.HasSuffix(dir, "/hooks/")
+}
+
+// alone keeps other calls that move, link or assemble away until the function that it returns is called.
+func (t *task) alone(p *place) func() {
+	if p.special || !assembly(p.path) {
+		return func() {}
+	}
+	t.moves.Lock()
+	return t.moves.Unlock
+}
