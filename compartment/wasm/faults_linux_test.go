@@ -45,10 +45,12 @@ func TestOwnPagesAreKnown(t *testing.T) {
 // TestOwnPagesNoticeWrites: each first write to a page is noticed, of the image and behind it, and laying an image over the memory forgets.
 func TestOwnPagesNoticeWrites(t *testing.T) {
 	e := testEngine(t)
-	in, err := e.restore(e.base, defaultMemory)
+	base, err := e.base(compartment.RefuseCode)
+	require.NoError(t, err)
+	in, err := e.restore(base, defaultMemory)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, in.close()) }()
-	require.NoError(t, in.growTo(e.base.image.size()+16*pageSize))
+	require.NoError(t, in.growTo(base.image.size()+16*pageSize))
 	m := in.mem.(*mappedMemory)
 	was := len(m.changed(nil))
 	for i := 0; i < len(m.bytes())/smallPage; i += 7 {
@@ -56,6 +58,6 @@ func TestOwnPagesNoticeWrites(t *testing.T) {
 		require.Contains(t, m.changed(nil), uint32(i))
 	}
 	require.Greater(t, len(m.changed(nil)), was)
-	require.NoError(t, m.overlay(e.base.image))
+	require.NoError(t, m.overlay(base.image))
 	require.LessOrEqual(t, len(m.changed(nil)), was)
 }
