@@ -53,6 +53,8 @@ var mandatories = []Mandatory{
 	{Name: ".git/commondir", Why: "git takes hooks and config from the directory it names"},
 	{Name: ".git/modules/**/hooks", Dir: true, Samples: ".sample", Why: "git runs them in a submodule"},
 	{Name: moduleConfig, Why: "git reads it in a submodule, and runs commands from it"},
+	{Name: ".git/config.worktree", Why: "git reads it like .git/config when worktree configuration is on"},
+	{Name: ".git/modules/**/config.worktree", Why: "git reads it in a submodule when worktree configuration is on"},
 	{Name: ".git/worktrees/**/config.worktree", Why: "git reads it in a worktree, and runs commands from it"},
 
 	{Name: ".envrc", Depth0: true, Why: "direnv runs it on entering the directory"},
@@ -63,7 +65,6 @@ var mandatories = []Mandatory{
 	{Name: ".bash_login", Depth0: true, Why: "a login bash runs it when there is no .bash_profile"},
 	{Name: ".config/fish", Dir: true, Depth0: true, Why: "every fish runs what is in it"},
 	{Name: ".husky", Dir: true, Depth0: true, Why: "git hooks live there once husky has set the hooks path"},
-	{Name: ".git/config.worktree", Depth0: true, Why: "git reads it like .git/config when worktree configuration is on"},
 	{Name: ".git/info/attributes", Depth0: true, Why: "it assigns files to filter and diff drivers, which are commands"},
 	{Name: ".claude/settings.json", Depth0: true, Why: "a coding agent takes hooks and permissions from it"},
 	{Name: ".claude/settings.local.json", Depth0: true, Why: "a coding agent takes hooks and permissions from it"},

@@ -23,8 +23,9 @@ func TestMandatoryTable(t *testing.T) {
 	}
 	require.ElementsMatch(t, strings.Fields(`.gitconfig .gitmodules .bashrc .bash_profile .zshrc .zprofile .profile .ripgreprc .mcp.json
 		.vscode .idea .claude/commands .claude/agents .git/hooks .git/config
-		.git/commondir .git/modules/**/hooks .git/modules/**/config .git/worktrees/**/config.worktree`), any)
-	require.ElementsMatch(t, strings.Fields(`.envrc .npmrc .yarnrc .zshenv .zlogin .bash_login .config/fish .husky .git/config.worktree
+		.git/commondir .git/modules/**/hooks .git/modules/**/config .git/config.worktree .git/modules/**/config.worktree
+		.git/worktrees/**/config.worktree`), any)
+	require.ElementsMatch(t, strings.Fields(`.envrc .npmrc .yarnrc .zshenv .zlogin .bash_login .config/fish .husky
 		.git/info/attributes .claude/settings.json .claude/settings.local.json .claude/hooks .cursor .ssh .pre-commit-config.yaml`), top)
 	Mandatories()[0].Name = "changed"
 	require.NotEqual(t, "changed", Mandatories()[0].Name)
@@ -163,7 +164,7 @@ func TestMandatoryComponent(t *testing.T) {
 		_, got := r.MandatoryComponent(path)
 		require.Equal(t, want, got, path)
 	}
-	r = compile(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/w"), AllowGitConfig: true, AllowMandatory: []string{".git/hooks", ".git/commondir", ".git/modules/**/hooks", ".git/worktrees/**/config.worktree"}}}, CompileOptions{})
+	r = compile(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/w"), AllowGitConfig: true, AllowMandatory: []string{".git/hooks", ".git/commondir", ".git/config.worktree", ".git/modules/**/hooks", ".git/modules/**/config.worktree", ".git/worktrees/**/config.worktree"}}}, CompileOptions{})
 	_, got := r.MandatoryComponent("/w/sub/.git")
 	require.False(t, got, "nothing below it is mandatory any more")
 	_, got = r.MandatoryComponent("/w/.git")

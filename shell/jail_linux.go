@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -214,70 +212,6 @@ func (j *jailProcess) sendCommand(spec commandSpec, files []*os.File) error {
 	return j.send(jail.Message{Spawn: spawn}, unix.UnixRights(fds...))
 }
 
-func (j *jailProcess) send(m jail.Message, rights []byte) error {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return &Error{Code: CodeFailed, Detail: "talk to the jail", Err: err}
-	}
-	raw, err := j.sock.SyscallConn()
-	if err != nil {
-		return &Error{Code: CodeFailed, Detail: "talk to the jail", Err: err}
-	}
-	var sendErr error
-	err = raw.Write(func(fd uintptr) bool {
-		sendErr = unix.Sendmsg(int(fd), b, rights, nil, unix.MSG_NOSIGNAL)
-		return sendErr != unix.EAGAIN && sendErr != unix.EINTR
-	})
-	if err = errors.Join(err, sendErr); err != nil {
-		return &Error{Code: CodeFailed, Detail: "talk to the jail", Err: err}
-	}
-	return nil
-}
-
-// receive waits for one message, and keeps the records that come before it. When the first process is gone instead, the error says what it left behind.
-func (j *jailProcess) receive() (jail.Message, error) {
-	for {
-		m, err := j.receiveAny()
-		if err != nil || m.Denied == nil {
-			return m, err
-		}
-		j.record(m.Denied)
-	}
-}
-
-func (j *jailProcess) receiveAny() (jail.Message, error) {
-	var m jail.Message
-	buf := make([]byte, 64<<10)
-	n, err := j.sock.Read(buf)
-	if failure, ok := j.plan.setup.ParseFailure(buf[:max(n, 0)]); ok {
-		return jail.Message{Failure: failure}, nil
-	}
-	if err == nil && n > 0 {
-		if err = json.Unmarshal(buf[:n], &m); err == nil {
-			return m, nil
-		}
-	}
-	e := &Error{Code: CodeFailed, Detail: "the jail's first process ended before its time", Err: j.lastWords()}
-	if err != nil && err != io.EOF {
-		e.Err = errors.Join(err, e.Err)
-	}
-	return m, e
-}
-
-// lastWords is the beginning of what a crashing first process printed.
-func (j *jailProcess) lastWords() error {
-	buf := make([]byte, 2<<10)
-	n, err := j.trace.ReadAt(buf, 0)
-	text := strings.TrimSpace(string(buf[:n]))
-	if err != nil && err != io.EOF {
-		return err
-	}
-	if text == "" {
-		return nil
-	}
-	return errors.New(text)
-}
-
 // wait waits until the command has ended and nothing of the jail is left.
 func (j *jailProcess) wait() (Completion, error) {
 	m, err := j.receive()
@@ -412,60 +346,4 @@ func (j *jailProcess) signal(sig os.Signal) error {
 		return nil // it has ended
 	}
 	return err
-}
-
-func toBytes(in []string) [][]byte {
-	out := make([][]byte, len(in))
-	for i, s := range in {
-		out[i] = []byte(s)
-	}
-	return out
-}
-
-// socketPair makes the channel to a jail. Our end works with the runtime's poller.
-func socketPair() (ours, theirs *os.File, err error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, systemError("socketpair", err, "make the channel to the jail")
-	}
-	if err := unix.SetNonblock(fds[0], true); err != nil {
-		unix.Close(fds[0])
-		unix.Close(fds[1])
-		return nil, nil, systemError("fcntl", err, "make the channel to the jail")
-	}
-	return os.NewFile(uintptr(fds[0]), "jail"), os.NewFile(uintptr(fds[1]), "host"), nil
-}
-
-// memfd makes an anonymous file with the given contents; with contents it cannot be changed any more.
-func memfd(name string, contents []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return nil, systemError("memfd_create", err, "hand data to the jail")
-	}
-	f := os.NewFile(uintptr(fd), name)
-	if contents == nil {
-		return f, nil
-	}
-	if _, err := f.Write(contents); err != nil {
-		f.Close()
-		return nil, &Error{Code: CodeFailed, Detail: "hand data to the jail", Err: err}
-	}
-	const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); err != nil {
-		f.Close()
-		return nil, systemError("fcntl(F_ADD_SEALS)", err, "hand data to the jail")
-	}
-	return f, nil
-}
-
-// systemError is the error for a system call of the host's own that failed.
-func systemError(call string, err error, detail string) *Error {
-	e := &Error{Code: CodeFailed, Syscall: call, Detail: detail}
-	if !errors.As(err, &e.Errno) {
-		e.Err = err
-	}
-	if e.Errno == unix.EMFILE {
-		e.Hints = []string{descriptorHint}
-	}
-	return e
 }

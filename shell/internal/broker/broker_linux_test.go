@@ -69,8 +69,7 @@ func TestRepositoryThatExists(t *testing.T) {
 	b := brokerFor(t, policy.Filesystem{AllowWrite: policy.Paths(dir)})
 	for name, allowed := range map[string]bool{
 		"bare/config": false, "bare/hooks/pre-commit": false, "bare/hooks/pre-commit.sample": true, "bare/description": true,
-		"bare/config.worktree": true, // at the top of a writable root alone
-		"bare/configure":       true, "bare/x/config": true, "worktree/config": false, "common/config": false,
+		"bare/config.worktree": false, "bare/configure": true, "bare/x/config": true, "worktree/config": false, "common/config": false,
 		"plain/config": true, "plain/hooks/pre-commit": true, "bare/HEAD": true, "bare/refs": true,
 	} {
 		d := b.write(dir + "/" + name)
@@ -94,14 +93,16 @@ func TestAssembles(t *testing.T) {
 		"e/config", "e/HEAD", "f/config", "g/config", "g/HEAD", "g/objects/", "h/.git/refs/", "h/.git/config")
 	require.NoError(t, os.Mkdir(dir+"/i", 0o755))
 	require.NoError(t, os.Symlink("nowhere", dir+"/i/config"))
-	put(t, dir, "i/refs/")
+	put(t, dir, "i/refs/", "j/refs/", "k/refs/", "empty/")
+	require.NoError(t, os.Symlink("../empty", dir+"/j/config")) // which can become a file under a name that nobody judges
+	require.NoError(t, os.Symlink("../empty", dir+"/k/hooks"))
 	b := brokerFor(t, policy.Filesystem{AllowWrite: policy.Paths(dir)})
 	for name, allowed := range map[string]bool{
 		"a/objects": false, "a/HEAD": true, "b/refs": false, "b/HEAD": false, "c/objects": true, "d/objects": true,
 		"e/objects": false, "e/commondir": false, "e/refs": true, "f/objects": true, "f/HEAD": true,
 		"g/refs":         true, // it is one already, and what is in it is protected
 		"h/.git/objects": true, // the rules know ".git"
-		"i/objects":      false,
+		"i/objects":      false, "j/objects": false, "k/objects": false, "k/HEAD": true,
 	} {
 		path := dir + "/" + name
 		for what, d := range map[string]policy.Decision{"write": b.write(path), "mkdir": b.emptyDir(path), "move": b.move(dir+"/mine", path)} {

@@ -100,13 +100,13 @@ func (b *Broker) assembles(path string) (policy.Decision, bool) {
 	return policy.Decision{}, false
 }
 
-// obeyed says whether git would obey what is at a path: a file, or a directory with more in it than samples.
+// obeyed says whether git would obey what is at a path: a file, a link, whatever it leads to now, or a directory with more in it than samples.
 func obeyed(path string) bool {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT {
-		return exists(path) // a link to nothing yet
+		return false
 	}
-	if err != nil {
+	if err != nil { // also a link: what it leads to can be put there later, under a name that nobody judges
 		return true
 	}
 	f := os.NewFile(uintptr(fd), path)

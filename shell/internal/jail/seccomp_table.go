@@ -183,6 +183,8 @@ var Table = []Row{
 		"btrfs makes, copies and removes whole trees under a name that lies behind a pointer"},
 	{"ioctl", []Test{{Op: "in", Arg: 1, Mask: 0xffff, Values: []uint32{0x6685}}}, errPERM,
 		"FS_IOC_ENABLE_VERITY makes a file that was opened for reading unwritable for good"},
+	{"ioctl", []Test{{Op: "in", Arg: 1, Mask: 0xffff, Values: []uint32{0x6602, 0x5820, 0x6613}}}, errPERM,
+		"FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR and FS_IOC_SET_ENCRYPTION_POLICY change a file or directory that was opened for reading"},
 }
 
 // btrfsNames are the low halves of the ioctls of btrfs that make or remove a tree by name: SNAP_CREATE, SUBVOL_CREATE,
