@@ -116,7 +116,7 @@ func missing(has, want pathList) *Entry {
 func keptRoots(child, parent *Rules) error {
 	for i := range parent.allowWrite.entries {
 		e := &parent.allowWrite.entries[i]
-		if e.Absent || e.Undecidable || slices.ContainsFunc(child.allowWrite.entries, func(o Entry) bool { return o.Real == e.Real && o.Glob == e.Glob && !o.Absent }) {
+		if e.Undecidable || slices.ContainsFunc(child.allowWrite.entries, func(o Entry) bool { return o.Real == e.Real && o.Glob == e.Glob }) {
 			continue
 		}
 		lost := e.Glob && len(child.allowWrite.entries) > 0 || child.allowWrite.covering(e.keys[0]) != nil

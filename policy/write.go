@@ -116,6 +116,11 @@ func (r *Rules) isWritableRoot(key string) bool {
 	if i, ok := r.allowWrite.plain[key]; ok && i >= 0 {
 		return true
 	}
+	for i := range r.allowWrite.entries { // one that is not there yet may come to be
+		if e := &r.allowWrite.entries[i]; e.Absent && !e.Glob && e.keys[0] == key {
+			return true
+		}
+	}
 	for _, i := range r.allowWrite.patterns {
 		e := &r.allowWrite.entries[i]
 		base := e.keys[0]

@@ -74,7 +74,11 @@ type Broker struct {
 	umask      int         // that every process of the jail begins with
 	umaskMoved atomic.Bool // some process has called umask
 
-	moves sync.Mutex // held while what a name is decides whether it may be moved or linked
+	readers atomic.Int32 // threads that wait for the writer of a FIFO
+
+	// moves is held while a call is judged and made, so that no name changes between the two: read-locked, but by what moves, links or completes
+	// a repository.
+	moves sync.RWMutex
 
 	started time.Time
 	turns
@@ -170,12 +174,15 @@ type handOver struct {
 
 // answer is what a call comes to: an error, a value, a descriptor to hand over, or "make it yourself".
 type answer struct {
-	errno   unix.Errno
-	value   int64
-	fd      int // when hand is set
-	hand    bool
-	cloexec bool
-	goOn    bool
+	errno  unix.Errno
+	value  int64
+	fd     int // when hand is set
+	hand   bool
+	writes bool // the file can be written through it
+	// truncate: the file is cut to nothing once the caller has the descriptor.
+	truncate bool
+	cloexec  bool
+	goOn     bool
 }
 
 func failed(errno unix.Errno) answer { return answer{errno: errno} }
@@ -202,7 +209,7 @@ func (w *worker) answer(n *notification) {
 
 // reply sends an answer. A caller that is gone meanwhile needs none.
 func (t *task) reply(a answer) {
-	if a.hand {
+	if a.hand && !a.writes {
 		errno := t.handOver(a)
 		switch errno {
 		case 0:
@@ -215,6 +222,13 @@ func (t *task) reply(a answer) {
 		}
 		a = failed(errno) // a full table: EMFILE is the kernel's own answer too
 	}
+	if a.writes && a.errno == 0 {
+		var errno unix.Errno
+		if a, errno = t.install(a); errno != 0 {
+			a = failed(errno)
+		}
+		t.release() // a file that is open for writing here could not be executed yet
+	}
 	r := response{id: t.id, value: a.value, errno: -int32(a.errno)}
 	if a.goOn {
 		r = response{id: t.id, flags: flagContinue}
@@ -222,11 +236,28 @@ func (t *task) reply(a answer) {
 	_, _, _ = syscall.Syscall(unix.SYS_IOCTL, uintptr(t.Listener), ioctlSend, uintptr(unsafe.Pointer(&r)))
 }
 
+// handOver gives the caller the descriptor and the answer in one call.
 func (t *task) handOver(a answer) unix.Errno {
-	h := handOver{id: t.id, flags: addFDSend, from: uint32(a.fd)}
+	_, errno := t.addFD(a, addFDSend)
+	return errno
+}
+
+// install gives the caller the descriptor and keeps it waiting for its number.
+func (t *task) install(a answer) (answer, unix.Errno) {
+	fd, errno := t.addFD(a, 0)
+	if errno == 0 && a.truncate {
+		if err := unix.Ftruncate(a.fd, 0); err != nil && err != unix.EINVAL { // a device has nothing to cut
+			return answer{}, errnoOf(err)
+		}
+	}
+	return answer{value: int64(fd)}, errno
+}
+
+func (t *task) addFD(a answer, flags uint32) (int, unix.Errno) {
+	h := handOver{id: t.id, flags: flags, from: uint32(a.fd)}
 	if a.cloexec {
 		h.openFlags = unix.O_CLOEXEC
 	}
-	_, _, errno := syscall.Syscall(unix.SYS_IOCTL, uintptr(t.Listener), ioctlAddFD, uintptr(unsafe.Pointer(&h)))
-	return errno
+	fd, _, errno := syscall.Syscall(unix.SYS_IOCTL, uintptr(t.Listener), ioctlAddFD, uintptr(unsafe.Pointer(&h)))
+	return int(fd), errno
 }

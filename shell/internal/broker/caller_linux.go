@@ -22,8 +22,9 @@ type task struct {
 	files  [8]int // to be closed when it is answered
 	opened int
 	more   []int
-	opaque bool // the caller's memory or descriptors may not be looked at
-	known  bool // that it was the caller that was looked at, so far
+	opaque bool   // the caller's memory or descriptors may not be looked at
+	known  bool   // that it was the caller that was looked at, so far
+	held   func() // unlocks moves; nil when this call holds it not
 }
 
 // handle judges and makes the call.
@@ -52,6 +53,7 @@ func (t *task) keep(fd int) int {
 	return fd
 }
 
+// release closes what was kept. It may be called twice.
 func (t *task) release() {
 	for _, fd := range t.files[:t.opened] {
 		unix.Close(fd)
@@ -59,6 +61,7 @@ func (t *task) release() {
 	for _, fd := range t.more {
 		unix.Close(fd)
 	}
+	t.opened, t.more = 0, nil
 }
 
 // valid says whether the caller still waits. When it does not, its number may be another's, and whatever was read under

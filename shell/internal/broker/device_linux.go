@@ -52,11 +52,20 @@ func (t *task) openWriter(o *opening, fifo int) (int, unix.Errno) {
 	}
 }
 
+// maxReaders bounds the threads that wait for the writer of a FIFO. One whose caller was killed goes on waiting, since nothing wakes it but a writer, and
+// a process that has ten thousand threads ends. Past the bound the answer is that the system has too many files open.
+const maxReaders = 512
+
 // openReader waits until somebody writes the FIFO that was opened for reading. The kernel does the waiting, on a
 // thread of its own; when the caller is gone by then, nobody gets the descriptor.
 func (t *task) openReader(o *opening, fd int) answer {
+	if t.readers.Add(1) > maxReaders {
+		t.readers.Add(-1)
+		return failed(unix.ENFILE)
+	}
 	fifo, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
+		t.readers.Add(-1)
 		return result(err)
 	}
 	type opened struct {
@@ -70,6 +79,7 @@ func (t *task) openReader(o *opening, fd int) answer {
 	go func() {
 		fd, errno := openat2(unix.AT_FDCWD, selfPath(fifo), &how)
 		unix.Close(fifo)
+		t.readers.Add(-1)
 		select {
 		case done <- opened{fd, errno}:
 		case <-gone:
@@ -87,6 +97,9 @@ func (t *task) openReader(o *opening, fd int) answer {
 			if !t.valid() {
 				return failed(unix.ESRCH)
 			}
+			if errno := t.signalled(); errno != 0 {
+				return failed(errno)
+			}
 		}
 	}
 }
@@ -95,9 +108,14 @@ func (t *task) openReader(o *opening, fd int) answer {
 // and then makes the call again or says EINTR, as the handler was set up. Without a signal the caller would see it.
 const restart = unix.Errno(512)
 
-// pause waits a moment. It says so when a signal has come for the caller, which cannot wake it while it waits for us.
+// pause waits a moment, and looks whether it has to end.
 func (t *task) pause() unix.Errno {
 	time.Sleep(patience)
+	return t.signalled()
+}
+
+// signalled tells whether a signal has come for the caller, which cannot wake it while it waits for us.
+func (t *task) signalled() unix.Errno {
 	status, ok := t.statusLines()
 	if !ok {
 		return unix.ESRCH

@@ -30,7 +30,10 @@ func (t *task) makeDir(dirfd int32, arg int, mode uint64) answer {
 	if errno := t.takeUmask(); errno != 0 {
 		return failed(errno)
 	}
-	defer t.alone(&p)()
+	defer t.letGo()
+	if errno := t.hold(false, &p); errno != 0 {
+		return failed(errno)
+	}
 	if !p.special {
 		if d := t.emptyDir(p.path); !d.Allowed {
 			return t.refuseNew(&p, d, true)
@@ -50,7 +53,10 @@ func (t *task) makeNode(dirfd int32, arg int, mode, device uint64) answer {
 	if errno := t.takeUmask(); errno != 0 {
 		return failed(errno)
 	}
-	defer t.alone(&p)()
+	defer t.letGo()
+	if errno := t.hold(false, &p); errno != 0 {
+		return failed(errno)
+	}
 	if !p.special {
 		if d := t.write(p.path); !d.Allowed {
 			return t.refuseNew(&p, d, false)
@@ -71,8 +77,10 @@ func (t *task) makeLink(dirfd int32, arg int) answer {
 	if errno != 0 {
 		return failed(errno)
 	}
-	t.moves.Lock()
-	defer t.moves.Unlock()
+	defer t.letGo()
+	if errno := t.hold(true, &p); errno != 0 {
+		return failed(errno)
+	}
 	if !p.special {
 		if d := t.move("", p.path); !d.Allowed {
 			return t.refuseNew(&p, d, false)
@@ -98,8 +106,13 @@ func (t *task) linkTo(fromFD int32, fromArg int, toFD int32, toArg, flags int) a
 	if errno != 0 {
 		return failed(errno)
 	}
-	t.moves.Lock()
-	defer t.moves.Unlock()
+	defer t.letGo()
+	if errno := t.hold(true, &p); errno != 0 {
+		return failed(errno)
+	}
+	if f, errno = t.name(f.fd); errno != 0 {
+		return failed(errno)
+	}
 	if !p.special {
 		if a, denied := t.denyLink(f, &p); denied {
 			return a
@@ -160,6 +173,10 @@ func (t *task) remove(dirfd int32, arg, flags int) answer {
 	if errno != 0 {
 		return failed(errno)
 	}
+	defer t.letGo()
+	if errno := t.hold(false, &p); errno != 0 {
+		return failed(errno)
+	}
 	if !p.special {
 		decide := t.write
 		if flags != 0 {
@@ -217,8 +234,10 @@ func (t *task) renameTo(fromFD int32, fromArg int, toFD int32, toArg int, flags 
 	if errno != 0 {
 		return failed(errno)
 	}
-	t.moves.Lock()
-	defer t.moves.Unlock()
+	defer t.letGo()
+	if errno := t.hold(true, &from, &to); errno != 0 {
+		return failed(errno)
+	}
 	if !from.special && !to.special {
 		if a, denied := t.denyRename(&from, &to, flags); denied {
 			return a

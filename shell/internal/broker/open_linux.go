@@ -32,9 +32,15 @@ func (o *opening) writes() bool {
 	return o.flags&unix.O_ACCMODE != unix.O_RDONLY || o.has(unix.O_TRUNC)
 }
 
+// truncatesLater says whether the file is cut when the caller has its descriptor, and not before: a caller without room for one would lose what is in the file.
+func (o *opening) truncatesLater() bool {
+	mode := o.flags & unix.O_ACCMODE
+	return o.has(unix.O_TRUNC) && (mode == unix.O_WRONLY || mode == unix.O_RDWR)
+}
+
 // hand is the answer with a descriptor.
 func (o *opening) hand(fd int) answer {
-	return answer{fd: fd, hand: true, cloexec: o.has(unix.O_CLOEXEC)}
+	return answer{fd: fd, hand: true, writes: o.writes(), truncate: o.truncatesLater(), cloexec: o.has(unix.O_CLOEXEC)}
 }
 
 func (t *task) openat() answer { return t.legacyOpen(int32(t.args[0]), 1, t.args[2], t.args[3]) }
@@ -152,9 +158,10 @@ func (t *task) openPlace(o *opening, p *place) (a answer, isLink bool) {
 	if o.writes() && inProc(p.path) && t.isThreadName(p.path) {
 		return t.finish(o, t.Threads, strings.TrimPrefix(p.path, "/proc/"), unix.OpenHow{Flags: uint64(o.flags), Mode: o.mode, Resolve: unix.RESOLVE_NO_SYMLINKS}), false
 	}
-	if o.has(unix.O_CREAT) && assembly(p.path) {
-		if _, errno := statName(p); errno == unix.ENOENT { // what is made waits for nobody
-			defer t.alone(p)()
+	defer t.letGo()
+	if o.writes() || o.has(unix.O_CREAT) {
+		if errno := t.hold(false, p); errno != 0 {
+			return failed(errno), false
 		}
 	}
 	if d := t.decide(p.path, o.writes() || o.has(unix.O_CREAT)); !d.Allowed {
@@ -219,6 +226,9 @@ func (t *task) ownObject(f found) bool {
 // finish opens, with what the caller does not see: never blocking, never taking a terminal, never inherited.
 func (t *task) finish(o *opening, dir int, name string, how unix.OpenHow) answer {
 	how.Flags |= unix.O_NOCTTY | unix.O_CLOEXEC
+	if o.truncatesLater() {
+		how.Flags &^= unix.O_TRUNC
+	}
 	waits := !o.has(unix.O_NONBLOCK)
 	if how.Flags&(unix.O_CREAT|unix.O_EXCL) == unix.O_CREAT|unix.O_EXCL {
 		waits = false // what is made now keeps nobody waiting
@@ -226,6 +236,7 @@ func (t *task) finish(o *opening, dir int, name string, how unix.OpenHow) answer
 		how.Flags |= unix.O_NONBLOCK
 	}
 	fd, errno := openat2(dir, name, &how)
+	t.letGo()                          // whatever waits from here on is there already, and was judged
 	if errno == unix.EAGAIN && waits { // a lease that somebody must give up first
 		how.Flags &^= unix.O_NONBLOCK
 		fd, errno = openat2(dir, name, &how)

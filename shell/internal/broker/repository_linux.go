@@ -3,7 +3,6 @@ package broker
 import (
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -118,18 +117,41 @@ func obeyed(path string) bool {
 	return len(names) == 1000 || slices.ContainsFunc(names, func(n string) bool { return !strings.HasSuffix(n, ".sample") })
 }
 
-// assembly says whether a name takes part in what assembles decides: two calls at once must not each miss the other.
-func assembly(path string) bool {
-	dir, base := filepath.Split(path)
-	return slices.Contains(completing, base) || base == "config" || base == "config.worktree" ||
-		base == "hooks" || strings.HasSuffix(dir, "/hooks/")
+// hold keeps names as they are until letGo: what moves, links or completes a repository waits, or, when it is one of these itself, waits for all others. The
+// real paths of the places are read again, since a directory may have been moved after they were.
+func (t *task) hold(moves bool, places ...*place) unix.Errno {
+	if t.held == nil {
+		for _, p := range places {
+			moves = moves || !p.special && slices.Contains(completing, p.base)
+		}
+		if moves {
+			t.moves.Lock()
+			t.held = t.moves.Unlock
+		} else {
+			t.moves.RLock()
+			t.held = t.moves.RUnlock
+		}
+	}
+	for _, p := range places {
+		if p.special {
+			continue
+		}
+		dir, errno := t.realPath(p.dir)
+		if errno != 0 {
+			return errno
+		}
+		if dir == "" || dir[0] != '/' {
+			return unix.ENOTDIR
+		}
+		p.path = strings.TrimSuffix(dir, "/") + "/" + p.base
+	}
+	return 0
 }
 
-// alone keeps other calls that move, link or assemble away until the function that it returns is called.
-func (t *task) alone(p *place) func() {
-	if p.special || !assembly(p.path) {
-		return func() {}
+// letGo is the end of hold. It may be called when nothing is held.
+func (t *task) letGo() {
+	if t.held != nil {
+		t.held()
+		t.held = nil
 	}
-	t.moves.Lock()
-	return t.moves.Unlock
 }
