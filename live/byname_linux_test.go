@@ -60,6 +60,11 @@ var nameAttacks = []attack{
 		alone: [][]string{namesAlone},
 	},
 	{
+		name:  "moving-repository",
+		why:   "a repository is moved while configuration and hooks are made in it (case 16)",
+		alone: [][]string{namesAlone},
+	},
+	{
 		name:   "make-protected-names",
 		why:    "denied patterns, and denied paths that do not exist, hold for what appears later (case 8)",
 		alone:  [][]string{namesAlone},

@@ -129,6 +129,7 @@ var semantics = []struct {
 	{"proc", procSemantics},
 	{"fifo", fifoSemantics},
 	{"memory", memorySemantics},
+	{"executed", executedAtOnce},
 }
 
 func put(name, text string) { _ = os.WriteFile(name, []byte(text), 0o644) }
@@ -447,6 +448,7 @@ func descriptorSemantics(p *protocol) {
 	var old unix.Rlimit
 	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &old)
 	_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 40, Max: old.Max})
+	put("kept", "precious")
 	var open []int
 	for {
 		fd, err := unix.Open("full", unix.O_WRONLY|unix.O_CREAT, 0o600)
@@ -456,6 +458,8 @@ func descriptorSemantics(p *protocol) {
 		}
 		open = append(open, fd)
 	}
+	_, err := unix.Open("kept", unix.O_WRONLY|unix.O_TRUNC, 0)
+	p.got("cut without room for a descriptor", err) // the listing shows what is left of it
 	if len(open) > 2 {
 		unix.Close(open[2])
 		fd, err := unix.Open("full", unix.O_WRONLY, 0)

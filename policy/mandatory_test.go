@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -212,4 +213,16 @@ func TestSecretPlaces(t *testing.T) {
 	require.True(t, r.Read("/home/u/.bashrc").Allowed)
 	_, err = DenySecrets("~")
 	require.ErrorIs(t, err, ErrInvalid)
+}
+
+// TestMandatoryAtAbsentRoot: a root that is optional and not there yet keeps the names at its top from the moment it is made (R51).
+func TestMandatoryAtAbsentRoot(t *testing.T) {
+	absent := func(p string) (string, error) {
+		if p == "/w/sub" {
+			return "", os.ErrNotExist
+		}
+		return p, nil
+	}
+	r := compile(t, Policy{Filesystem: Filesystem{AllowWrite: []PathEntry{{Path: "/w"}, {Path: "/w/sub", Optional: true}}}}, CompileOptions{Resolve: absent})
+	answers{"/w/sub/.envrc": "!mandatory", "/w/sub/.ssh/x": "!mandatory", "/w/sub/a/.envrc": "allowWrite", "/w/other/.envrc": "allowWrite", "/w/sub/file": "allowWrite"}.check(t, r.Write)
 }
