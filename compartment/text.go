@@ -137,7 +137,8 @@ func (w *textWriter) value(v Value) {
 	case TypeObject:
 		w.object(v)
 	case TypeBytes:
-		w.put(fmt.Sprintf("bytes[% x%s]", v.bytes, left(v.omitted, "bytes")))
+		shown := v.bytes[:min(len(v.bytes), w.left/3+1)] // the text of a byte is three long: what has no room is not written first
+		w.put(fmt.Sprintf("bytes[% x%s]", shown, left(v.omitted+int64(len(v.bytes)-len(shown)), "bytes")))
 	case TypeDate:
 		w.put(dateText(v.num))
 	default:

@@ -24,7 +24,7 @@ type top struct {
 // readTop finds what stands at the top level. keep says that imported names have to last.
 func readTop(source string, keep bool) top {
 	l := lex(source)
-	t := top{}
+	t := top{imports: l.exports()}
 	if l.broken || l.partial() {
 		return t // the engine says what is wrong with it
 	}

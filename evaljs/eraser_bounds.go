@@ -18,11 +18,12 @@ const (
 	maxDoubling          = 10   // conditions with arrow functions inside of each other
 	maxUnsureDoubling    = 12   // the same words anywhere
 	maxUnsureTypes       = 1500 // of <, which is tried as the beginning of types: the time is square
-	maxTypes             = 400  // the same in one statement
+	maxTypes             = 100  // the same in one statement
 	operatorStack        = 4096 // bytes for a byte
 	letterStack          = 1000
 	maxInferred          = 12
-	maxCommas            = 2000 // in one round bracket: the time is square
+	maxCommas            = 2000     // in one round bracket: the time is square
+	maxFolded            = 16 << 20 // bytes of text that enums come to, with everything that names a member
 	tooManyBrackets      = "the source has so many brackets and operators that its types could not be erased if they were nested"
 	tooManyInStatement   = "a statement is so long, or nests so deeply, that its types are not erased"
 	tooManyConditions    = "more than %d conditions and arrow functions are inside of each other: what reads types could take for ever"
@@ -51,10 +52,49 @@ func tooMuch(l *lexer) string {
 		return fmt.Sprintf("more than %d types are inferred: what reads types could take for ever", maxInferred)
 	case unsure && min(strings.Count(l.src, "?"), strings.Count(l.src, "=>")) > maxUnsureDoubling, unsure && strings.Count(l.src, "<") > maxUnsureTypes:
 		return fmt.Sprintf(tooManyConditionsAny, maxUnsureDoubling)
+	case unsure && strings.Contains(l.src, "enum"):
+		return "a slash may divide or begin a pattern, and there is an enum: what its texts come to cannot be told"
 	case unsure:
 		return ""
+	case l.folded() > maxFolded:
+		return "the texts of an enum, put in wherever they are named, are too long"
 	}
 	return l.nested()
+}
+
+// folded is how many bytes the texts of enums can come to at most. esbuild adds them up, also where one member is made of others, and puts them in wherever a member
+// is named: a text doubles with every member that is made of an earlier one twice.
+func (l *lexer) folded() float64 {
+	texts, growth, named := 0.0, 1.0, 0.0
+	for i := range l.tokens {
+		if l.is(i, ".") || l.is(i, "?.") || l.is(i, "[") {
+			named++
+		}
+		if !l.is(i, "enum") || l.member(i) || l.kindOf(i+1) != kindWord || !l.is(i+2, "{") {
+			continue
+		}
+		member := 1.0 // what one member is made of
+		for j := i + 3; j < l.pair(i+2); j++ {
+			switch l.kindOf(j) {
+			case kindString, kindTemplate:
+				texts += float64(l.end(j)-l.start(j)) + 32
+				if l.kindOf(j) == kindTemplate && j+1 < len(l.tokens) {
+					texts += float64(l.start(j+1) - l.end(j)) // the text between
+				}
+			case kindWord:
+				member++
+			}
+			if l.is(j, ",") {
+				growth *= max(1, member-1) // its own name is one
+				member = 1
+			}
+		}
+		growth *= max(1, member-1)
+	}
+	if texts == 0 {
+		return 0
+	}
+	return texts * growth * (1 + named)
 }
 
 // nesting counts what stands in the statement up to a token, and in those around it.
@@ -119,7 +159,7 @@ func (n nesting) less(o nesting) nesting {
 func (l *lexer) count(i int, here *nesting) {
 	switch l.text(i) {
 	case ",":
-		*here = nesting{commas: here.commas + 1}
+		*here = nesting{commas: here.commas + 1, types: here.types} // a list of types goes on
 		return
 	case ";":
 		*here = nesting{}

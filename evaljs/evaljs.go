@@ -36,7 +36,8 @@
 // awaited; an import whose names are not used is erased, but in a session that lasts and has modules.
 //
 // An import statement, like import(), finds the modules of Options.Modules and no others. It is read as a call of
-// import() where it stands, not before everything else, and its names are copies.
+// import() where it stands, not before everything else, and its names are copies. The word export before a declaration is
+// passed over.
 //
 // # Outcomes and errors
 //

@@ -52,7 +52,7 @@ func (s *Session) run(ctx context.Context, c compartment.Compartment, p program,
 
 // prepare makes a program of JavaScript.
 func (s *Session) prepare(source string) program {
-	if !s.persist && !strings.Contains(source, "import") {
+	if !s.persist && !strings.Contains(source, "import") && !strings.Contains(source, "export") {
 		return program{text: source}
 	}
 	t := readTop(source, s.persist)

@@ -93,6 +93,10 @@ func (s *Session) erase(ev *compartment.Evaluation, source string) erased {
 	}()
 	select {
 	case e := <-done:
+		if n, most := len(e.code), s.host.Limits().SourceBytes; n > most {
+			return erased{end: &compartment.Ending{Kind: compartment.KindSourceSize, Exception: &compartment.Exception{Name: "SyntaxError",
+				Message: fmt.Sprintf("without its types the source is %d bytes, at most %d are taken", n, most)}}}
+		}
 		return e
 	case <-ev.Done():
 		return late()
@@ -102,7 +106,7 @@ func (s *Session) erase(ev *compartment.Evaluation, source string) erased {
 // eraseTypes erases the types of a source, with its last value kept when that can be done.
 func (s *Session) eraseTypes(l *lexer) erased {
 	keepImports := s.persist && s.host.HasModules()
-	edits := l.strangeMaps()
+	edits := append(l.strangeMaps(), l.exports()...)
 	kept, ok := l.keepLast()
 	if ok {
 		r := rewrite(l.src, append(kept, edits...))
@@ -145,6 +149,7 @@ func transform(source, text string, keepImports bool) (e erased) {
 	r := api.Transform(text, api.TransformOptions{
 		Loader: api.LoaderTS, Target: api.ESNext, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone,
 		Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude, Sourcefile: "program",
+		Supported:   map[string]bool{"decorators": false}, // no engine has them
 		TreeShaking: api.TreeShakingFalse, LogLevel: api.LogLevelSilent,
 		TsconfigRaw: fmt.Sprintf(`{"compilerOptions":{"verbatimModuleSyntax":%t}}`, keepImports),
 	})

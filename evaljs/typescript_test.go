@@ -26,6 +26,8 @@ func TestTypeScript(t *testing.T) {
 		"const m: Map<string, number> = new Map<string, number>([['a', 1]]);\nm.get('a')!":                                                     "1",
 		"declare const x: string;\nimport type { T } from 'types';\nlet u: unknown = 1;\nconst w = <T,>(v: T): T => v;\nw(u as number)":        "1",
 		"interface A { x: number }\ntype B = A":                                                                                                "",
+		"export const kk: number = 4; export interface Q { x: 1 }\nexport function fn(): number { return kk }\nfn()":                           "4",
+		"function log(v: any, c: any) { return v }\nclass D { @log m(): number { return 6 } accessor x: number = 1 }\nnew D().m() + new D().x": "7",
 		"const later: Promise<number> = Promise.resolve(8);\nawait later":                                                                      "8",
 	}
 	for engine, e := range engines(t) {

@@ -76,4 +76,10 @@
     }.m, name, 0));
   }
   delete proto.setYear;
+
+  // The engine takes the locale for a radix. There are no locales here, so a number is written as it is everywhere.
+  for (const holder of [Number.prototype, BigInt.prototype]) {
+    const plain = holder.toString;
+    hide(holder, 'toLocaleString', rename({ m() { return apply(plain, this, []); } }.m, 'toLocaleString', 0));
+  }
 })

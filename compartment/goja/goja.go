@@ -30,7 +30,8 @@
 // (engine_lost/still_running), and what was begun goes on in a goroutine of the process until it is through, or takes the memory it needs; nothing can end it:
 //
 //   - regular expressions that look ahead or refer back: they are matched by a library that backtracks, and looks at no clock. Others take time in proportion to the text.
-//   - products of huge BigInts: an operator, like the shift, but one that is everywhere.
+//   - products of huge BigInts, and templates and sums of long texts: operators, like the shift, but such as are everywhere. A template of a thousand long texts asks for more memory at once
+//     than there is, and the process ends.
 //   - built-ins on lists of millions, within the bounds above: sorting, copying, spreading, the names of a typed array or a long text, what a pattern finds in a long text.
 //   - a proxy that lies about its length, differently each time it is asked; and a source made to mislead the scan, which takes the parser long.
 //
@@ -41,8 +42,10 @@
 //
 // After a stop the session is lost: there is no image to go back to. Where await stands at the top level, var and functions stay for the next evaluation; let, const and class do not. With
 // compartment.OwnGlobal, a direct eval sees the compartment's global and no variables around it, and a shift or a power by a computed count is refused in code made of text.
-// A list inside of itself is empty text, where the language recurses. What goja lacks of the language: async generators, for await, iterator helpers, some flags of
-// patterns.
+// A list inside of itself is empty text, where the language recurses. Recursion without end is stopped (stopped/depth) and takes the session along, where the language has a RangeError
+// that can be caught. Faults of goja's own end a session (engine_lost/panic): "\u{10ffff}" in a text, a list that its own comparison makes shorter. Local texts of dates are
+// written in another way. What goja lacks of the language: async generators, for await, iterator helpers, some flags of patterns, Object.groupBy, Promise.withResolvers,
+// Array.fromAsync, using; and a buffer's maxByteLength is not looked at.
 //
 // Use compartment/wasm for code that may be hostile. This engine is for code that may be wrong.
 package goja

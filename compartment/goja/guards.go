@@ -86,7 +86,9 @@ var sums = []guard{
 	{"Array.prototype.entries", (*realm).checkVisit, "as values"},
 	{"String.prototype.concat", (*realm).checkTexts, "65,000 times a long text"},
 	{"String.prototype.split", (*realm).checkText, "a list of as many parts as there are characters"},
-	{"String.prototype.match", (*realm).checkText, "as split"},
+	{"String.prototype.match", (*realm).checkMatch, "as split; and a text is made a pattern"},
+	{"String.prototype.matchAll", (*realm).checkMatch, "as match"},
+	{"String.prototype.search", (*realm).checkMatch, "as match"},
 	{"String.raw", (*realm).checkRaw, "a length of 2^53 takes years"},
 }
 
@@ -174,7 +176,14 @@ func (r *realm) checkNormalize(call *goja.FunctionCall) string {
 func (r *realm) checkReplace(call *goja.FunctionCall) string {
 	length, ok := fixThis(call)
 	with, isText := call.Argument(1).(goja.String)
-	if !ok || !isText || float64(length+1)*float64(with.Length()) <= maxReplaced {
+	if !ok || !isText {
+		return ""
+	}
+	most := float64(length+1) * float64(with.Length())
+	if t := with.String(); strings.Contains(t, "$`") || strings.Contains(t, "$'") { // each stands for up to the whole text
+		most += float64(length+1) * float64(length) * float64(strings.Count(t, "$`")+strings.Count(t, "$'"))
+	}
+	if most <= maxReplaced {
 		return ""
 	}
 	if o, isObject := call.Argument(0).(*goja.Object); isObject && o.ClassName() == "RegExp" && !strings.Contains(with.String(), "$") {

@@ -109,6 +109,14 @@ func (r *realm) checkText(call *goja.FunctionCall) string {
 	return ""
 }
 
+// checkMatch looks at what is searched, and at the text that becomes a pattern.
+func (r *realm) checkMatch(call *goja.FunctionCall) string {
+	if why := r.checkText(call); why != "" {
+		return why
+	}
+	return r.checkPattern(call)
+}
+
 // checkRaw looks at how many parts there are.
 func (r *realm) checkRaw(call *goja.FunctionCall) string {
 	o, ok := call.Argument(0).(*goja.Object)
