@@ -51,8 +51,9 @@ func isWorktreeLink(rel string) bool {
 }
 
 // gitConfigs follows what the git directory at a ".git" leads to: the configurations that git reads for the working tree
-// in dir, wherever they are, and what they name inside of writable trees.
-func gitConfigs(dotGit string) []string {
+// in dir, wherever they are, and what they name inside of writable trees. absent are the directories of hooks and the configurations that they name and that
+// are nowhere yet.
+func gitConfigs(dotGit string) (found, absent []string) {
 	work, git := filepath.Dir(dotGit), dotGit
 	if real, err := filepath.EvalSymlinks(dotGit); err == nil {
 		git = real
@@ -70,7 +71,7 @@ func gitConfigs(dotGit string) []string {
 	c := &gitConfig{work: work, git: common, seen: map[string]bool{}}
 	c.read(filepath.Join(common, "config"))
 	c.read(filepath.Join(git, "config.worktree"))
-	return c.found
+	return c.found, c.absent
 }
 
 // gitConfig collects the existing files and directories that a configuration names.
@@ -78,12 +79,14 @@ type gitConfig struct {
 	work, git string
 	seen      map[string]bool
 	found     []string
+	absent    []string
 }
 
 // Bounds on what is followed: a configuration is the command's to write when allowGitConfig lets it.
 const (
 	maxGitConfig  = 1 << 20
 	maxGitConfigs = 100
+	maxAbsent     = 100
 )
 
 // dataKeys hold addresses, names, and places that git only moves data to and from; core.worktree is the tree itself.
@@ -149,6 +152,12 @@ func (c *gitConfig) follow(word, dir string, include, known bool) {
 	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(word, "~/") {
 		word = filepath.Join(home, word[2:])
 	}
+	nowhere := len(c.found)
+	defer func() {
+		if known && word != "" && len(c.found) == nowhere {
+			c.missing(word, dir)
+		}
+	}()
 	for _, base := range []string{dir, c.work, c.git} {
 		path := word
 		if !filepath.IsAbs(path) {
@@ -166,4 +175,30 @@ func (c *gitConfig) follow(word, dir string, include, known bool) {
 			c.read(real)
 		}
 	}
+}
+
+// missing notes where a path that is nowhere would be. What cannot be looked at, or is the tree itself, is not among it.
+func (c *gitConfig) missing(word, dir string) {
+	for _, base := range []string{dir, c.work, c.git} {
+		path := word
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(base, path)
+		}
+		if _, err := os.Lstat(path); !os.IsNotExist(err) || len(c.absent) >= maxAbsent || below(c.work, path) {
+			continue
+		}
+		c.absent = append(c.absent, realOfAbsent(path))
+	}
+}
+
+// realOfAbsent resolves the nearest directory above a path that exists.
+func realOfAbsent(path string) string {
+	rest := ""
+	for dir := path; dir != "/"; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+	return path
 }

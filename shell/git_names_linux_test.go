@@ -58,7 +58,7 @@ it
 	for _, f := range []string{"w/.h1", "w/fsmon.sh", "w/split", "w/filter.sh", "w/alias.sh", "w/team.gitconfig", "w/nested.gitconfig", "w/.h2", "more", "w/worktree.sh", "w/up.sh", "w/h#k", "w/q u.sh"} {
 		want = append(want, at(f))
 	}
-	got := gitConfigs(at("w/.git"))
+	got, _ := gitConfigs(at("w/.git"))
 	for _, f := range want {
 		require.Contains(t, got, f)
 	}
@@ -72,7 +72,25 @@ it
 	put(t, at("tree/.git"), "gitdir: ../w/.git/worktrees/tree\n")
 	put(t, at("w/.git/worktrees/tree/commondir"), "../..\n")
 	put(t, at("tree/.h1/pre-commit"), "x")
-	require.Contains(t, gitConfigs(at("tree/.git")), at("tree/.h1"))
+	found, _ := gitConfigs(at("tree/.git"))
+	require.Contains(t, found, at("tree/.h1"))
+}
+
+// TestGitNamesThatAreNotThere: hooks and configurations that a configuration names are known before they are made; the words of commands are not.
+func TestGitNamesThatAreNotThere(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	put(t, dir+"/w/.git/config", "[core]\n hooksPath = .githooks\n fsmonitor = ./later.sh\n[include]\n path = ../local.gitconfig\n[remote \"o\"]\n url = ../there\n")
+	put(t, dir+"/w/real/x", "x")
+	require.NoError(t, os.Symlink("real", dir+"/w/link"))
+	found, absent := gitConfigs(dir + "/w/.git")
+	require.Empty(t, found)
+	require.Contains(t, absent, dir+"/w/.githooks")
+	require.Contains(t, absent, dir+"/w/local.gitconfig")
+	require.NotContains(t, absent, dir+"/there")
+	put(t, dir+"/w/.git/config", "[core]\n hooksPath = link/hooks\n")
+	_, absent = gitConfigs(dir + "/w/.git")
+	require.Contains(t, absent, dir+"/w/real/hooks", "by its real path")
 }
 
 // What a command can put in place of a file is read neither whole nor for ever: a huge sparse file, a FIFO, a link.

@@ -33,6 +33,7 @@ const maxPath = 4096
 type nameReport struct {
 	searched bool
 	paths    []string // what to protect
+	absent   []string // what is not there yet and may not be made
 	locked   []string // mandatory names that exist, to be mounted read-only
 	found    int      // how many there were to lock
 	dangling []string // mandatory names that are links to nothing
@@ -46,13 +47,18 @@ func (m *mountPlanner) addNames() {
 		m.names.searched = true
 		for _, root := range m.rules.WritableRoots() {
 			for dir := filepath.Dir(root); dir != "/"; dir = filepath.Dir(dir) { // git looks upwards for its directory
-				m.names.paths = append(m.names.paths, gitConfigs(filepath.Join(dir, ".git"))...)
+				m.follow(filepath.Join(dir, ".git"))
 			}
 			m.scan(root)
 		}
 	}
 	for _, path := range m.names.paths {
 		m.guard(path, "a file that a program outside runs or obeys leads there")
+	}
+	for _, path := range m.names.absent {
+		if m.writableRootOf(path) != "" {
+			m.guarded = append(m.guarded, jail.Guarded{Path: []byte(path), Why: "a git configuration names it, and git would run or obey it"})
+		}
 	}
 	for _, path := range m.names.locked {
 		for _, name := range append(m.table.aliases(path), path) {
@@ -98,7 +104,7 @@ func (m *mountPlanner) visit(root, path string, d iofs.DirEntry) error {
 		return iofs.SkipDir
 	}
 	if strings.EqualFold(d.Name(), ".git") {
-		m.names.paths = append(m.names.paths, gitConfigs(path)...)
+		m.follow(path)
 	}
 	rel := strings.TrimPrefix(path, strings.TrimSuffix(root, "/")+"/")
 	if d.Type()&iofs.ModeSymlink != 0 || strings.EqualFold(d.Name(), ".git") && d.Type().IsRegular() {
@@ -126,6 +132,13 @@ func (m *mountPlanner) visitName(root, rel, path string, d iofs.DirEntry) {
 	if d.Type().IsRegular() && hardLinks(path) > 1 {
 		m.names.hard = append(m.names.hard, path)
 	}
+}
+
+// follow notes what a git directory leads to.
+func (m *mountPlanner) follow(dotGit string) {
+	found, absent := gitConfigs(dotGit)
+	m.names.paths = append(m.names.paths, found...)
+	m.names.absent = append(m.names.absent, absent...)
 }
 
 // guard protects a path inside a writable root, by name and by a mount.
