@@ -100,6 +100,11 @@ var rooms = []room{
 		},
 	},
 	{
+		Dir:     "internal/egress",
+		Why:     "decide, then dial: the one place where connections are judged and made",
+		Imports: []string{"policy"},
+	},
+	{
 		Dir:     "internal/terminal",
 		Why:     "what both programs need of a terminal: colour, and a person who is asked; no library sees it",
 		Imports: []string{"compartment", "gate"},
@@ -136,6 +141,7 @@ var restrictions = []restriction{
 			"live",                // attacks, and the plain and bubblewrap arms of the benchmark
 			"shell/internal/jail", // starts jails one layer at a time
 			"compartment/goja",    // an attack that kills the process needs a process of its own
+			"internal/egress",     // curl, against servers on loopback
 		},
 	},
 	{
@@ -153,10 +159,14 @@ var restrictions = []restriction{
 	{
 		Path:  "net",
 		Why:   "connections are judged in one place, then dialled there",
-		Rooms: []string{"cmd/demo"}, // the demo's own listener, which the confined command fails to reach
+		Rooms: []string{
+			"internal/egress",
+			"cmd/demo", // the demo's own listener, which the confined command fails to reach
+		},
 		Tests: []string{"shell", "live", "cmd/sallyport"},
 	},
-	{Path: "net/http/...", Why: "as net"},
+	{Path: "net/http/...", Why: "as net", Rooms: []string{"internal/egress"}},
+	{Path: "github.com/miekg/dns", Why: "one place answers for names", Rooms: []string{"internal/egress"}},
 	{
 		Path: "github.com/dop251/goja/...",
 		Why:  "an engine is reached through the compartment's interface only",
@@ -216,6 +226,7 @@ var modules = map[string]string{
 	"github.com/dop251/goja":            "the JavaScript engine of compartment/goja",
 	"github.com/evanw/esbuild":          "erases the types of TypeScript, in evaljs",
 	"github.com/go-sourcemap/sourcemap": "reads its source maps; goja has it too",
+	"github.com/miekg/dns":              "reads and writes DNS messages, in internal/egress",
 	"github.com/rogpeppe/go-internal":   "tests of the command line as scripts",
 	"github.com/spf13/pflag":            "flags of the program: long names, and stopping at --",
 	"github.com/stretchr/testify":       "require, in tests",
@@ -244,5 +255,6 @@ var linked = map[string][]string{
 	"compartment":      nil,
 	"compartment/goja": gojaModules,
 	"hostfuncs":        {"golang.org/x/sys"},
+	"internal/egress":  {"github.com/miekg/dns", "golang.org/x/net", "golang.org/x/sys"},
 	"evaljs":           {"github.com/evanw/esbuild", "github.com/go-sourcemap/sourcemap", "golang.org/x/sys"},
 }
