@@ -157,8 +157,8 @@ var restrictions = []restriction{
 		Tests: []string{"live"}, // attacks pass structures to the kernel by pointer
 	},
 	{
-		Path:  "net",
-		Why:   "connections are judged in one place, then dialled there",
+		Path: "net",
+		Why:  "connections are judged in one place, then dialled there",
 		Rooms: []string{
 			"internal/egress",
 			"cmd/demo", // the demo's own listener, which the confined command fails to reach

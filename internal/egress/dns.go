@@ -166,8 +166,8 @@ func (g *Gateway) refuseName(a *dns.Msg, host string, d policy.Decision) {
 	g.refuse(r, "DNS REFUSED")
 	a.Rcode = dns.RcodeRefused
 	if edns := a.IsEdns0(); edns != nil {
-		text := titles[r.Code] + ": " + r.Reason + ". " + policyNotFault
-		edns.Option = append(edns.Option, &dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeBlocked, ExtraText: onOneLine(text)})
+		text := onOneLine(policyNotFault + " " + r.Reason)
+		edns.Option = append(edns.Option, &dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeBlocked, ExtraText: text[:min(len(text), 200)]})
 	}
 }
 

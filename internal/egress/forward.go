@@ -132,8 +132,11 @@ func (f *forwarder) settle(sent chan error, patient bool) error {
 	}
 	f.hangUp()
 	f.c.SetReadDeadline(time.Now())
-	<-sent
+	err := <-sent
 	f.c.SetReadDeadline(time.Time{})
+	if fault := headError(""); errors.As(err, &fault) {
+		return fault
+	}
 	return errUnsent
 }
 
