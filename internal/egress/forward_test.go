@@ -37,6 +37,10 @@ func TestForward(t *testing.T) {
 			rw.WriteHeader(103)
 			rw.WriteHeader(200)
 		default:
+			// Without it the server gives the connection up rather than answer before it has the whole body.
+			if err := http.NewResponseController(rw).EnableFullDuplex(); err != nil {
+				panic(err)
+			}
 			n, err := io.Copy(rw, r.Body)
 			if err != nil {
 				panic(err)
