@@ -3,6 +3,7 @@ package egress
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -235,3 +236,5 @@ type resolverFunc func(host string) []string
 func (f resolverFunc) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
 	return zone{host: f(host)}.LookupNetIP(ctx, network, host)
 }
+
+func clientConfig(name string) *tls.Config { return &tls.Config{ServerName: name} }
