@@ -30,34 +30,76 @@ const (
 
 func bad(fault string) hello { return hello{state: helloBad, fault: fault} }
 
-// readHello reads the client hello at the beginning of a stream, over as many records as it takes. Anything else that is
-// framed as a TLS record is bad: some servers skip a warning or a change of cipher before the hello.
+// readHello reads the client hello at the beginning of a stream, over as many records as it takes.
 func readHello(b []byte) hello {
 	var message []byte
+	begun := false
 	for len(b) > 0 {
-		if b[0] < 0x14 || b[0] > 0x18 || (len(b) > 1 && b[1] != 3) || (len(b) > 2 && b[2] > 4) {
-			if message != nil {
-				return bad("a record that is no TLS")
-			}
+		frame := readFrame(b)
+		switch {
+		case frame == framePartial:
+			return hello{}
+		case frame == frameNone && begun:
+			return bad("a record that is no TLS")
+		case frame == frameNone:
 			return hello{state: helloNone}
+		case frame == frameEmpty && !begun:
+			b = b[5:]
+			continue
 		}
-		if len(b) < 5 {
-			break
-		}
+		begun = true
 		n := int(b[3])<<8 | int(b[4])
-		if b[0] != 0x16 || n == 0 || n > maxFragment {
+		if frame != frameHandshake || n > maxFragment {
 			return bad("a TLS record that does not belong before the hello")
 		}
 		message = append(message, b[5:min(5+n, len(b))]...)
 		if h := parseHello(message); h.state != helloPartial {
 			return h
 		}
-		if len(b) < 5+n {
-			break
-		}
-		b = b[5+n:]
+		b = b[min(5+n, len(b)):]
 	}
 	return hello{}
+}
+
+// frame is what the next record of a stream is.
+type frame int
+
+const (
+	framePartial   frame = iota // more bytes are needed to tell
+	frameNone                   // no TLS
+	frameHandshake              // a piece of a handshake
+	frameEmpty                  // empty, and of a version that does not exist: TLS only if TLS follows
+	frameOther                  // TLS, and no handshake
+)
+
+// readFrame looks at the next record. Its version says little: Go takes every one below 16.0 for a first record, so a
+// hello under a version that does not exist is one. But so begin messages of other protocols, with their length in
+// front as a number; so of such a record its first byte must fit too.
+func readFrame(b []byte) frame {
+	switch {
+	case b[0] < 0x14 || b[0] > 0x18 || len(b) > 1 && b[1] >= 0x10:
+		return frameNone
+	case len(b) < 5:
+		return framePartial
+	}
+	n := int(b[3])<<8 | int(b[4])
+	if b[1] == 3 {
+		if b[0] == 0x16 && n > 0 {
+			return frameHandshake
+		}
+		return frameOther
+	}
+	switch {
+	case n == 0:
+		return frameEmpty
+	case len(b) < 6:
+		return framePartial
+	case b[0] == 0x16 && b[5] == 1:
+		return frameHandshake
+	case b[0] == 0x15 && n == 2 && (b[5] == 1 || b[5] == 2), b[0] == 0x14 && n == 1 && b[5] == 1: // an alert, a change of cipher
+		return frameOther
+	}
+	return frameNone
 }
 
 // parseHello reads a handshake message.

@@ -147,7 +147,12 @@ func TestReadHello(t *testing.T) {
 		require.Equal(t, hello{state: helloRead, name: "example.com"}, readHello(append(b, "more"...)))
 	}
 	require.Equal(t, hello{state: helloRead}, readHello(clientHello(t, &tls.Config{})))
-	for _, text := range []string{"SSH-2.0-x\r\n", "\x00\x00\x00\x08\x04\xd2\x16\x2f", "GET / HTTP/1.1\r\n", "\x16\x04", "\x16\x01\x02", "\x80\x2e\x01"} {
+	for _, version := range []byte{0, 2, 9, 15} { // servers do not all look at it
+		odd := append([]byte{0x16, version, 0x30}, whole[3:]...)
+		require.Equal(t, hello{state: helloRead, name: "example.com"}, readHello(odd))
+		require.Equal(t, hello{state: helloRead, name: "example.com"}, readHello(append([]byte{0x16, version, 0, 0, 0}, odd...)))
+	}
+	for _, text := range []string{"SSH-2.0-x\r\n", "\x00\x00\x00\x08\x04\xd2\x16\x2f", "GET / HTTP/1.1\r\n", "\x16\x40", "\x16\x01\x00\x00\x01\x00", "\x16\x01\x00\x00\x00\x00", "\x80\x2e\x01"} {
 		require.Equal(t, helloNone, readHello([]byte(text)).state, "%q", text)
 	}
 	body := func(change func([]byte) []byte) []byte {
@@ -159,6 +164,8 @@ func TestReadHello(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"a warning before it":          append([]byte{0x15, 3, 1, 0, 2, 1, 0}, whole...),
 		"a change of cipher before it": append([]byte{0x14, 3, 3, 0, 1, 1}, whole...),
+		"a warning of no version":      append([]byte{0x15, 1, 1, 0, 2, 1, 0}, whole...),
+		"a change of no version":       append([]byte{0x14, 0, 0, 0, 1, 1}, whole...),
 		"an empty record":              append([]byte{0x16, 3, 1, 0, 0}, whole...),
 		"a record that is too long":    {0x16, 3, 1, 0x40, 1, 1},
 		"another handshake":            body(func(b []byte) []byte { b[0] = 2; return b }),
