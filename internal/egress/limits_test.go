@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,24 +80,28 @@ func TestSlowHeads(t *testing.T) {
 func TestIdle(t *testing.T) {
 	const idle = 200 * time.Millisecond
 	w := newWorld(t, allow(t, "good.test"), Limits{Idle: idle})
-	ticks := 0
+	var ticks atomic.Int64
 	w.host("good.test", 80, serveTCP(t, func(c net.Conn) {
-		for range ticks {
+		for range ticks.Load() {
 			time.Sleep(idle / 4)
 			c.Write([]byte("x"))
 		}
 		io.Copy(io.Discard, c)
 	}).Addr())
 	proxy := w.proxy()
-	for _, ticks = range []int{0, 8} {
+	for _, n := range []int64{0, 8} {
+		ticks.Store(n)
 		begun := time.Now()
 		c := tunnelTo(t, proxy, "good.test", 80)
 		all, err := io.ReadAll(c)
 		require.False(t, errors.Is(err, os.ErrDeadlineExceeded))
-		require.Len(t, all, ticks)
+		require.Len(t, all, int(n))
 		require.GreaterOrEqual(t, time.Since(begun), idle)
 	}
 	// A peer that takes nothing more is idle as well.
+	full := make(chan bool)
+	w.host("good.test", 80, serveTCP(t, func(c net.Conn) { <-full }).Addr())
+	defer close(full)
 	c := tunnelTo(t, proxy, "good.test", 80)
 	require.NoError(t, c.SetDeadline(time.Time{}))
 	begun := time.Now()
