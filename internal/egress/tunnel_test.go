@@ -310,3 +310,21 @@ func TestSetRulesWhileDialling(t *testing.T) {
 	require.ErrorAs(t, err, &r)
 	require.Zero(t, w.Stats().Upstreams)
 }
+
+// TestSetRulesCutsTheStalled: a client that takes nothing is cut too, though nothing can be passed on to it.
+func TestSetRulesCutsTheStalled(t *testing.T) {
+	w := newWorld(t, allow(t, "old.test"), Limits{})
+	w.host("old.test", 80, serveTCP(t, func(c net.Conn) { io.Copy(c, neverEnding{}) }).Addr())
+	tunnelTo(t, w.proxy(), "old.test", 80)
+	received := int64(-1)
+	eventually(t, "it is stalled", func() bool {
+		was := received
+		received = w.Stats().Received
+		time.Sleep(20 * time.Millisecond)
+		return received > 0 && was == received
+	})
+	begun := time.Now()
+	w.SetRules(nil)
+	eventually(t, "it is cut", func() bool { return w.Stats().Clients == 0 })
+	require.Less(t, time.Since(begun), 100*time.Millisecond)
+}
