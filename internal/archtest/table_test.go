@@ -110,6 +110,11 @@ var rooms = []room{
 		},
 	},
 	{
+		Dir:     "internal/egress",
+		Why:     "decide, then dial: the one place where connections are judged and made",
+		Imports: []string{"policy"},
+	},
+	{
 		Dir:     "internal/terminal",
 		Why:     "what both programs need of a terminal: colour, and a person who is asked; no library sees it",
 		Imports: []string{"compartment", "gate"},
@@ -147,6 +152,7 @@ var restrictions = []restriction{
 			"shell/internal/jail", // starts jails one layer at a time
 			"compartment/goja",    // an attack that kills the process needs a process of its own
 			"compartment/corpus",  // the same, for every engine
+			"internal/egress",     // curl, against servers on loopback
 		},
 	},
 	{
@@ -162,12 +168,16 @@ var restrictions = []restriction{
 		Tests: []string{"live"}, // attacks pass structures to the kernel by pointer
 	},
 	{
-		Path:  "net",
-		Why:   "connections are judged in one place, then dialled there",
-		Rooms: []string{"cmd/demo"}, // the demo's own listener, which the confined command fails to reach
+		Path: "net",
+		Why:  "connections are judged in one place, then dialled there",
+		Rooms: []string{
+			"internal/egress",
+			"cmd/demo", // the demo's own listener, which the confined command fails to reach
+		},
 		Tests: []string{"shell", "live", "cmd/sallyport"},
 	},
-	{Path: "net/http/...", Why: "as net"},
+	{Path: "net/http/...", Why: "as net", Rooms: []string{"internal/egress"}},
+	{Path: "github.com/miekg/dns", Why: "one place answers for names", Rooms: []string{"internal/egress"}},
 	{
 		Path: "github.com/dop251/goja/...",
 		Why:  "an engine is reached through the compartment's interface only",
@@ -227,6 +237,7 @@ var modules = map[string]string{
 	"github.com/dop251/goja":            "the JavaScript engine of compartment/goja",
 	"github.com/evanw/esbuild":          "erases the types of TypeScript, in evaljs",
 	"github.com/go-sourcemap/sourcemap": "reads its source maps; goja has it too",
+	"github.com/miekg/dns":              "reads and writes DNS messages, in internal/egress",
 	"github.com/rogpeppe/go-internal":   "tests of the command line as scripts",
 	"github.com/spf13/pflag":            "flags of the program: long names, and stopping at --",
 	"github.com/stretchr/testify":       "require, in tests",
@@ -255,5 +266,6 @@ var linked = map[string][]string{
 	"compartment":      nil,
 	"compartment/goja": gojaModules,
 	"hostfuncs":        {"golang.org/x/sys"},
+	"internal/egress":  {"github.com/miekg/dns", "golang.org/x/net", "golang.org/x/sys"},
 	"evaljs":           {"github.com/evanw/esbuild", "github.com/go-sourcemap/sourcemap", "golang.org/x/sys"},
 }

@@ -1,0 +1,77 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+
+	"sallyport/policy"
+)
+
+// Meant says where a captured connection was to go.
+type Meant struct {
+	Host string // the address that connect(2) was given, or a name
+	Port int
+	// Upstream is what ConnectCaptured gave for it, or nil to have it dialled now. It is the gateway's from then on.
+	Upstream *Upstream
+}
+
+// ServeCaptured carries connections of programs that know no proxy: each was meant for another host, and its socket was
+// connected to this listener instead. meant says for which, by the remote address of the connection; an error refuses it.
+// ServeCaptured returns at once.
+//
+// An address that stands for a name is judged as the name. A loopback address is the host's localhost.
+func (g *Gateway) ServeCaptured(ln net.Listener, meant func(net.Conn) (Meant, error)) {
+	g.accept(ln, func(c client) {
+		m, err := meant(c.Conn)
+		if err != nil {
+			reset(c.Conn)
+			return
+		}
+		u := m.Upstream
+		if u != nil {
+			defer u.Close()
+		}
+		if c.over {
+			g.refuse(limitReached(shown(m.Host), m.Port, "connections at once", "close connections that are no longer used"), "ECONNRESET")
+			reset(c.Conn)
+			return
+		}
+		if u == nil {
+			if u, err = g.connectCaptured(g.ctx, m.Host, m.Port, "ECONNRESET"); err != nil {
+				reset(c.Conn)
+				return
+			}
+			defer u.Close()
+		}
+		g.tunnel(c, nil, u)
+	})
+}
+
+// ConnectCaptured judges and dials for a connection that is about to be captured, so that connect(2) can fail as it
+// should: a *Refusal, which is recorded here, as EACCES; a *Failure with its Errno. Whoever does not hand the Upstream
+// over in a Meant closes it.
+func (g *Gateway) ConnectCaptured(ctx context.Context, host string, port int) (*Upstream, error) {
+	return g.connectCaptured(ctx, host, port, "EACCES")
+}
+
+func (g *Gateway) connectCaptured(ctx context.Context, host string, port int, how string) (*Upstream, error) {
+	u, err := g.dial(ctx, asCaptured(host), port)
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		g.refuse(refusal, how)
+	}
+	return u, err
+}
+
+// asCaptured turns a loopback address into the name by which the host's loopback is granted. A program that looked
+// localhost up has nothing but the address left.
+func asCaptured(host string) string {
+	if c, err := policy.CanonicalHost(host); err == nil {
+		if a, err := netip.ParseAddr(c); err == nil && (a == loopbacks[0] || a == loopbacks[1]) {
+			return localhost
+		}
+	}
+	return host
+}

@@ -1,0 +1,259 @@
+package egress
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// forwarder serves the requests of one client connection. It keeps the connection to the host of the last one, for the
+// next that goes to the same host; each request is judged.
+type forwarder struct {
+	g    *Gateway
+	c    client
+	br   *bufio.Reader
+	flow *flow
+
+	up   *Upstream
+	upbr *bufio.Reader
+	used time.Time // when the last exchange over up ended
+}
+
+func (f *forwarder) hangUp() {
+	if f.up != nil {
+		f.up.Close()
+		f.up = nil
+	}
+}
+
+// fresh is how long a connection to a host may have rested before a request that cannot be sent twice goes over it: the
+// host may be closing it just now.
+const fresh = time.Second
+
+// forward serves one request in absolute form.
+func (f *forwarder) forward(r *request) bool {
+	reused, err := f.reach(r)
+	if err != nil {
+		return f.answer(r, err, false)
+	}
+	keep, err := f.exchange(r)
+	if errors.Is(err, errStale) && reused && r.repeatable() {
+		f.hangUp()
+		if _, err = f.reach(r); err != nil {
+			return f.answer(r, err, false)
+		}
+		keep, err = f.exchange(r)
+	}
+	var broken *Failure
+	var refusal *Refusal
+	if errors.As(err, &broken) || errors.As(err, &refusal) {
+		return f.answer(r, err, true)
+	}
+	return keep && err == nil
+}
+
+// repeatable says whether a request may be sent again when nothing came back.
+func (r *request) repeatable() bool {
+	return r.framing.empty() && slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, r.method)
+}
+
+// reach judges a request, and sees that there is a connection to its host.
+func (f *forwarder) reach(r *request) (reused bool, err error) {
+	t, refusal := f.g.decide(f.g.rules.Load(), r.host, r.port)
+	if refusal != nil {
+		return false, refusal
+	}
+	if f.up != nil && f.up.target.host == t.host && f.up.target.port == t.port && (r.repeatable() || time.Since(f.used) < fresh) {
+		return true, nil
+	}
+	f.hangUp()
+	if f.up, err = f.g.dial(f.g.ctx, r.host, r.port); err != nil {
+		f.up = nil // not a nil *Upstream beside an error by luck
+		return false, err
+	}
+	f.up.serves(f.c)
+	f.upbr = bufio.NewReaderSize(f.up.Conn, bufferBytes)
+	return false, nil
+}
+
+// errStale says that the host closed the connection before it answered anything.
+var errStale = errors.New("closed before an answer")
+
+// exchange sends a request and passes the answer on. keep says that both connections can take another request.
+func (f *forwarder) exchange(r *request) (keep bool, err error) {
+	if f.g.limits.Idle > 0 {
+		f.up.SetDeadline(time.Time{})
+	}
+	if _, err := f.up.Conn.Write(r.outgoing(f.up.target)); err != nil {
+		return false, f.broken(err)
+	}
+	sent := make(chan error, 1)
+	if r.framing.empty() {
+		sent <- nil
+	} else {
+		up := f.up
+		go func() { sent <- f.sendBody(r, up) }()
+	}
+	keep, err = f.receive(r)
+	f.used = time.Now()
+	unsent := f.settle(sent, keep && err == nil)
+	var fault headError
+	switch {
+	case errors.As(unsent, &fault) && err != nil:
+		err = protocolFault(shown(r.host), r.port, "%s", string(fault))
+	case errors.Is(unsent, errUnsent) && err == nil:
+		linger(f.c.Conn)
+	}
+	return keep && unsent == nil, err
+}
+
+// errUnsent says that the host answered before it had read all of the request.
+var errUnsent = errors.New("the body was not wanted")
+
+// settle waits for the body of the request to end, if it may, or ends it. After errUnsent neither connection can be used
+// again.
+func (f *forwarder) settle(sent chan error, patient bool) error {
+	select {
+	case err := <-sent:
+		return err
+	default:
+	}
+	if patient {
+		select {
+		case err := <-sent:
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	f.hangUp()
+	f.c.SetReadDeadline(time.Now())
+	err := <-sent
+	f.c.SetReadDeadline(time.Time{})
+	if fault := headError(""); errors.As(err, &fault) {
+		return fault
+	}
+	return errUnsent
+}
+
+// outgoing is the head as it goes to the host: the target in origin form, Host and framing written anew, nothing that
+// belongs to the client's connection.
+func (r *request) outgoing(t target) []byte {
+	b := make([]byte, 0, 1024)
+	b = append(b, r.method...)
+	b = append(b, ' ')
+	b = append(b, r.path...)
+	b = append(b, " HTTP/1.1\r\nHost: "...)
+	b = append(b, hostField(t)...)
+	b = append(b, "\r\n"...)
+	b = r.endToEnd(b, false)
+	switch {
+	case r.framing.chunked:
+		b = append(b, "Transfer-Encoding: chunked\r\n"...)
+	case len(r.values("Content-Length")) > 0:
+		b = appendLength(b, r.framing.length)
+	}
+	if r.upgrade {
+		b = append(b, "Connection: Upgrade\r\nUpgrade: websocket\r\n"...)
+	}
+	return append(b, "\r\n"...)
+}
+
+func hostField(t target) string {
+	if t.port == 80 {
+		return strings.TrimSuffix(joinHostPort(t.host, 80), ":80")
+	}
+	return joinHostPort(t.host, t.port)
+}
+
+func appendLength(b []byte, n int64) []byte {
+	b = append(b, "Content-Length: "...)
+	b = strconv.AppendInt(b, n, 10)
+	return append(b, "\r\n"...)
+}
+
+// sendBody passes the body of the request on. When the client breaks it, the host must not take it for whole.
+func (f *forwarder) sendBody(r *request, up *Upstream) error {
+	err := f.body(side{up.Conn, f.c.Conn, f.br, &f.g.sent}, nil, r.framing, true, true)
+	if err != nil {
+		up.Conn.Close()
+	}
+	return err
+}
+
+// receive passes the answer on, and the interim ones before it.
+func (f *forwarder) receive(r *request) (keep bool, err error) {
+	for n := 0; ; n++ {
+		f.waitFor(f.up.Conn)
+		h, err := readHead(f.upbr, f.g.limits.HeadBytes, false)
+		if err != nil {
+			return false, f.broken(err)
+		}
+		a, err := parseResponse(h, r)
+		if err != nil {
+			return false, f.broken(err)
+		}
+		switch {
+		case a.status == 101 && r.upgrade:
+			return false, f.switchOver(a)
+		case a.status == 101 || n > 16:
+			return false, f.broken(errors.New("an answer nobody asked for"))
+		case a.status >= 200:
+			return f.pass(r, a)
+		case r.minor == 1:
+			if _, err := f.c.Write(a.outgoing(false, true)); err != nil {
+				return false, err
+			}
+		}
+	}
+}
+
+// broken says what went wrong with the host, before anything of its answer was passed on.
+func (f *forwarder) broken(err error) error {
+	failed := failure(f.up.target, err)
+	if failed.Errno == "EHOSTUNREACH" {
+		failed.Reason = "the host gave no answer that is HTTP"
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		failed.Reason = "the host closed the connection without an answer"
+		return errors.Join(errStale, failed)
+	}
+	return failed
+}
+
+// switchOver turns the exchange into a tunnel: the host has agreed to speak web sockets.
+func (f *forwarder) switchOver(a *response) error {
+	b := append(a.outgoing(false, false), buffered(f.upbr)...)
+	if _, err := f.c.Write(b); err != nil {
+		return err
+	}
+	f.g.join(f.c, f.up, func() ([]byte, error) { return buffered(f.br), nil })
+	return nil
+}
+
+// pass passes the final answer on.
+func (f *forwarder) pass(r *request, a *response) (keep bool, err error) {
+	decode := a.framing.chunked && r.minor == 0
+	last := r.close || a.framing.length < 0 || decode
+	err = f.body(side{f.c.Conn, f.up.Conn, f.upbr, &f.g.received}, a.outgoing(last, decode), a.framing, !decode, false)
+	if errors.Is(err, errBytes) {
+		f.g.refuse(limitReached(f.up.target.host, f.up.target.port, "bytes", "raise the limit of bytes, or have the command move less"), "cut")
+	}
+	if err != nil || a.close {
+		f.hangUp()
+	}
+	return !last && err == nil, err
+}
+
+// waitFor bounds the wait for bytes when idle time is limited.
+func (f *forwarder) waitFor(src interface{ SetReadDeadline(time.Time) error }) {
+	if idle := f.g.limits.Idle; idle > 0 {
+		src.SetReadDeadline(time.Now().Add(idle))
+	}
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
