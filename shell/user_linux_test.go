@@ -36,6 +36,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	copyProgram(t, "/proc/self/exe", program)
 	helper := filepath.Join(dir, "helper")
 	copyProgram(t, buildHelper(t), helper)
+	pressure := filepath.Join(dir, "pressure")
+	copyProgram(t, buildPressure(t), pressure)
 	foreign := filepath.Join(dir, "foreign")
 	require.NoError(t, os.Mkdir(foreign, 0o755))
 	git(t, foreign, "init", "-q")
@@ -49,7 +51,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	cmd.Dir = filepath.Join(dir, "scratch")
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tmp, "SALLYPORT_LIVE=" + os.Getenv("SALLYPORT_LIVE"),
-		scratchVariable + "=" + filepath.Join(dir, "scratch"), helperVariable + "=" + helper, foreignVariable + "=" + foreign,
+		scratchVariable + "=" + filepath.Join(dir, "scratch"), helperVariable + "=" + helper, pressureVariable + "=" + pressure, foreignVariable + "=" + foreign,
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUser, Gid: ordinaryUser}}
 	var out bytes.Buffer

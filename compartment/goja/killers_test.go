@@ -56,7 +56,7 @@ var killers = map[string]string{
 	"the same, made flat at once":       "Array(6e4).fill(Array(1e6).fill(0)).flat()",
 	"a template of 2^53 parts":          "String.raw({ raw: { length: 2 ** 53 - 1 } })",
 	"a typed array from a length":       "Uint8Array.from({ length: 2 ** 34 })",
-	"a text that doubles":               "for (let s = 'x'; ; s += s);",
+	"a text that doubles in a loop":     "for (let s = 'x'; ; s += s);",
 	"buffers in a loop":                 "const k = []; for (;;) k.push(new Uint8Array(8 << 20))",
 	"long texts in a loop":              "const k = []; for (;;) k.push('x'.repeat(1 << 24))",
 	"objects in a loop":                 "const k = []; for (;;) k.push({ k: [1, 2, 3] })",
