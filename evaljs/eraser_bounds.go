@@ -22,7 +22,9 @@ const (
 	operatorStack        = 4096 // bytes for a byte
 	letterStack          = 1000
 	maxInferred          = 12
-	maxCommas            = 2000     // in one round bracket: the time is square
+	maxCommas            = 4000 // in one round bracket or statement: the time is square
+	maxDecorators        = 1000
+	maxLine              = 32 << 10 // bytes: a complaint about a line holds all of it
 	maxFolded            = 16 << 20 // bytes of text that enums come to, with everything that names a member
 	tooManyBrackets      = "the source has so many brackets and operators that its types could not be erased if they were nested"
 	tooManyInStatement   = "a statement is so long, or nests so deeply, that its types are not erased"
@@ -48,7 +50,11 @@ func tooMuch(l *lexer) string {
 	switch {
 	case stack > most:
 		return tooManyBrackets
-	case strings.Count(l.src, "infer") > maxInferred:
+	case strings.Count(l.src, "@") > maxDecorators:
+		return fmt.Sprintf("more than %d decorators", maxDecorators)
+	case longestLine(l.src) > maxLine:
+		return fmt.Sprintf("a line of more than %d bytes", maxLine)
+	case l.inferred(unsure) > maxInferred:
 		return fmt.Sprintf("more than %d types are inferred: what reads types could take for ever", maxInferred)
 	case unsure && min(strings.Count(l.src, "?"), strings.Count(l.src, "=>")) > maxUnsureDoubling, unsure && strings.Count(l.src, "<") > maxUnsureTypes:
 		return fmt.Sprintf(tooManyConditionsAny, maxUnsureDoubling)
@@ -65,36 +71,76 @@ func tooMuch(l *lexer) string {
 // folded is how many bytes the texts of enums can come to at most. esbuild adds them up, also where one member is made of others, and puts them in wherever a member
 // is named: a text doubles with every member that is made of an earlier one twice.
 func (l *lexer) folded() float64 {
-	texts, growth, named := 0.0, 1.0, 0.0
+	names := map[string]bool{} // of enums and their members
+	var bodies []int
 	for i := range l.tokens {
-		if l.is(i, ".") || l.is(i, "?.") || l.is(i, "[") {
-			named++
+		if l.is(i, "enum") && !l.member(i) && l.kindOf(i+1) == kindWord && l.is(i+2, "{") {
+			names[l.name(i+1)] = true
+			bodies = append(bodies, i+2)
+			for j := i + 3; j < l.pair(i+2); j++ {
+				if l.kindOf(j) == kindWord && (j == i+3 || l.is(j-1, ",")) {
+					names[l.name(j)] = true
+				}
+			}
 		}
-		if !l.is(i, "enum") || l.member(i) || l.kindOf(i+1) != kindWord || !l.is(i+2, "{") {
-			continue
-		}
-		member := 1.0 // what one member is made of
-		for j := i + 3; j < l.pair(i+2); j++ {
-			switch l.kindOf(j) {
-			case kindString, kindTemplate:
+	}
+	texts, growth := 0.0, 1.0
+	for _, open := range bodies {
+		member := 0.0 // what one member is made of
+		for j := open + 1; j <= l.pair(open); j++ {
+			first := j == open+1 || l.is(j-1, ",")
+			switch kind := l.kindOf(j); {
+			case l.is(j, ",") || j == l.pair(open):
+				growth *= max(1, member)
+				member = 0
+			case first: // its name
+			case kind == kindString || kind == kindTemplate:
 				texts += float64(l.end(j)-l.start(j)) + 32
-				if l.kindOf(j) == kindTemplate && j+1 < len(l.tokens) {
+				if kind == kindTemplate && j+1 < len(l.tokens) {
 					texts += float64(l.start(j+1) - l.end(j)) // the text between
 				}
-			case kindWord:
+				member++
+			case kind == kindWord && names[l.name(j)]:
+				member++
+			case kind == kindWord || kind == kindOpen || kind == kindPattern || l.is(j, "!"): // typeof, null, a list: they come to texts
+				texts += 32
 				member++
 			}
-			if l.is(j, ",") {
-				growth *= max(1, member-1) // its own name is one
-				member = 1
-			}
 		}
-		growth *= max(1, member-1)
 	}
 	if texts == 0 {
-		return 0
+		return 0 // numbers alone do not grow
 	}
-	return texts * growth * (1 + named)
+	named := 1.0
+	for i := range l.tokens {
+		if (l.is(i, ".") || l.is(i, "?.") || l.is(i, "[")) && l.kindOf(i-1) == kindWord && names[l.name(i-1)] {
+			named++
+		}
+	}
+	return texts * growth * named
+}
+
+// inferred counts the types that are inferred.
+func (l *lexer) inferred(unsure bool) int {
+	if unsure {
+		return strings.Count(l.src, "infer")
+	}
+	n := 0
+	for i := range l.tokens {
+		if l.is(i, "infer") && l.kindOf(i+1) == kindWord {
+			n++
+		}
+	}
+	return n
+}
+
+// longestLine is how many bytes the longest line has.
+func longestLine(source string) int {
+	most := 0
+	for line := range strings.SplitSeq(source, "\n") {
+		most = max(most, len(line))
+	}
+	return most
 }
 
 // nesting counts what stands in the statement up to a token, and in those around it.
@@ -133,7 +179,7 @@ func (l *lexer) nested() string {
 			}
 		case kindPunct:
 			l.count(i, &here)
-			if n := len(around); n > 0 && here.commas > maxCommas && l.is(around[n-1].token, "(") {
+			if n := len(around); here.commas > maxCommas && (n == 0 || l.is(around[n-1].token, "(") || l.tokens[around[n-1].token].block) {
 				return tooManyInStatement
 			}
 		case kindWord:
@@ -168,8 +214,12 @@ func (l *lexer) count(i int, here *nesting) {
 		here.conditions++
 	case "=>":
 		here.arrows++
-	case "<", "<<", "<=", "<<=":
-		here.types++
+	case "<", "<<":
+		if l.kindOf(i+1) != kindNumber { // which no type begins with
+			here.types++
+		}
+	case ">", ">>", ">>>": // those that are closed are read once
+		here.types = max(0, here.types-len(l.text(i)))
 	}
 	here.chain++
 }

@@ -27,11 +27,11 @@
 //
 // # TypeScript and modules
 //
-// A source that is no JavaScript and is TypeScript has its types erased (by esbuild, in this process) and is run; they
-// are not checked. Places in outcomes are those of the author's text; what a program reads in the stack of an error is
+// With Options.Language Auto, a source that is no JavaScript and is TypeScript has its types erased (by esbuild, in this
+// process) and is run; they are not checked. Places in outcomes are those of the author's text; what a program reads in the stack of an error is
 // about the text that ran. esbuild works on the stack and the heap of the host, outside of every limit of the guest, and
 // cannot be interrupted: so sources that could use it up are refused before (refused/source_depth), and it reads
-// one at a time in a process. Who wants none of it gives sessions the language JavaScript. What is different in TypeScript: a
+// one at a time in a process. The bounds were found by trying; so the zero value, JavaScript, takes no TypeScript. What is different in TypeScript: a
 // constant that is the last value inside of an if or a loop is undefined; top-level this is undefined where something is
 // awaited; an import whose names are not used is erased, but in a session that lasts and has modules.
 //
@@ -65,10 +65,10 @@ import (
 type Language uint8
 
 const (
+	// JavaScript reads nothing else. No source reaches a parser in the host.
+	JavaScript Language = iota
 	// Auto reads JavaScript, and what is no JavaScript as TypeScript. What is both, such as f<string>(x), is JavaScript.
-	Auto Language = iota
-	// JavaScript reads nothing else.
-	JavaScript
+	Auto
 	// TypeScript erases types from every source.
 	TypeScript
 )
@@ -87,7 +87,8 @@ type Options struct {
 	Modules map[string]string
 	// Persist keeps one compartment for all evaluations of the session. Off, each has its own.
 	Persist bool
-	// Language says how sources are read; the zero value finds out.
+	// Language says how sources are read. The zero value takes JavaScript alone: see the package comment for what
+	// TypeScript costs.
 	Language Language
 }
 
@@ -117,7 +118,7 @@ func New(o Options) (*Session, error) {
 			Hint: "give Options.Engine the engine of a package below compartment"}
 	}
 	if o.Language > TypeScript {
-		return nil, &compartment.Error{Code: compartment.CodeConfig, Field: "language", Value: fmt.Sprint(o.Language), Bound: "Auto, JavaScript or TypeScript"}
+		return nil, &compartment.Error{Code: compartment.CodeConfig, Field: "language", Value: fmt.Sprint(o.Language), Bound: "JavaScript, Auto or TypeScript"}
 	}
 	s := &Session{engine: o.Engine, turn: make(chan struct{}, 1), language: o.Language, persist: o.Persist, open: map[compartment.Compartment]bool{}, names: map[string]bool{},
 		config: compartment.Config{Powers: withConsole(o.Powers), Limits: o.Limits, Modules: maps.Clone(o.Modules)}}

@@ -28,6 +28,7 @@ const (
 type token struct {
 	kind    kind
 	newLine bool // a line ends before it
+	block   bool // it opens statements or a body
 	// A source may have a token a byte, so these are small.
 	depth    int32 // how many brackets are open around it
 	from, to int32

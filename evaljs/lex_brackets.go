@@ -14,6 +14,7 @@ func (l *lexer) push(c byte) {
 	}
 	l.token(kindOpen, 1)
 	b.token = l.last()
+	l.tokens[b.token].block = b.block
 	l.open = append(l.open, b)
 }
 
@@ -91,6 +92,9 @@ func (l *lexer) patternNext() bool {
 	i := l.last()
 	if i < 0 {
 		return true
+	}
+	if l.newLine {
+		l.unsure = true // whether the statement ended with its line, the parser knows
 	}
 	switch l.tokens[i].kind {
 	case kindWord:

@@ -25,7 +25,7 @@ var modules = map[string]string{
 // same way (R260).
 func TestGuestModules(t *testing.T) {
 	e := engines(t)["wasm"]
-	s, err := evaljs.New(evaljs.Options{Engine: e, Modules: modules})
+	s, err := evaljs.New(evaljs.Options{Engine: e, Modules: modules, Language: evaljs.Auto})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	for source, want := range map[string]string{
@@ -84,12 +84,12 @@ func longText(n int) string {
 
 // TestGuestModulesLast: imported names stay, a module is loaded once in a session, and goes back with it.
 func TestGuestModulesLast(t *testing.T) {
-	s := lasting(t, evaljs.Options{Engine: engines(t)["wasm"], Modules: modules})
+	s := lasting(t, evaljs.Options{Engine: engines(t)["wasm"], Modules: modules, Language: evaljs.Auto})
 	dialogue{
 		{"import { bump } from 'base'", ""}, {"bump()", "1"}, {"import { bump, count } from 'base'; bump()", "2"}, {"import { count } from 'base'; count", "2"},
 		{"import { two } from 'mathx';\nlet typed: number = 1", ""}, {"two + typed", "3"},
 	}.run(t, s)
-	stopped := lasting(t, evaljs.Options{Engine: engines(t)["wasm"], Modules: modules, Limits: compartment.Limits{Time: 200 * time.Millisecond}})
+	stopped := lasting(t, evaljs.Options{Engine: engines(t)["wasm"], Modules: modules, Language: evaljs.Auto, Limits: compartment.Limits{Time: 200 * time.Millisecond}})
 	evaluate(t, stopped, "import { bump } from 'base'; bump()")
 	o := evaluate(t, stopped, "bump(); import { two } from 'mathx'; for (;;) {}")
 	require.Equal(t, compartment.SessionRolledBack, o.Session.State)
@@ -105,7 +105,7 @@ func TestGuestModulesConfig(t *testing.T) {
 	}
 	_, err := evaljs.New(evaljs.Options{Engine: e, Modules: map[string]string{"a": "\xff"}})
 	require.ErrorIs(t, err, compartment.ErrConfig)
-	_, err = evaljs.New(evaljs.Options{Engine: goja.NewWithoutMemoryLimit(), Modules: modules})
+	_, err = evaljs.New(evaljs.Options{Engine: goja.NewWithoutMemoryLimit(), Modules: modules, Language: evaljs.Auto})
 	require.ErrorIs(t, err, compartment.ErrConfig)
 	require.ErrorContains(t, err, "no modules")
 }

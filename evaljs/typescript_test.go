@@ -64,7 +64,7 @@ func TestTypeScriptRefused(t *testing.T) {
 // TestTypeScriptPlaces: places are those of the author's text, also of mistakes the eraser finds.
 func TestTypeScriptPlaces(t *testing.T) {
 	for engine, e := range engines(t) {
-		s := lasting(t, evaljs.Options{Engine: e})
+		s := lasting(t, evaljs.Options{Engine: e, Language: evaljs.Auto})
 		source := "interface A {\n  x: number;\n}\ntype B = string;\n\nfunction fail(a: A): B {\n  return (a as any).x.y.z;\n}\nenum E { Q }\nfail({ x: 1 });"
 		o := evaluate(t, s, source)
 		require.Equal(t, compartment.KindThrown, o.Kind, engine)
@@ -83,7 +83,7 @@ func TestTypeScriptPlaces(t *testing.T) {
 
 // TestTypeScriptSessionPlaces: a place goes back through both readings, and a source map in a comment is not followed.
 func TestTypeScriptSessionPlaces(t *testing.T) {
-	s := lasting(t, evaljs.Options{Engine: engines(t)["wasm"]})
+	s := lasting(t, evaljs.Options{Engine: engines(t)["wasm"], Language: evaljs.Auto})
 	source := "interface A { x: number }\n\nclass P { x = 1 } let q\nlet typed: number = 1; missing.thing"
 	o := evaluate(t, s, source)
 	require.Equal(t, compartment.KindThrown, o.Kind)
@@ -106,14 +106,14 @@ func TestTypeScriptSession(t *testing.T) {
 			dialogue{
 				{"enum E { A }", ""}, {"enum E { B }", ""}, {"Object.keys(E)", `["0","B"]`}, {"let E = 5", ""}, {"enum E { A = 3 }", ""}, {"E.A", "3"},
 				{"namespace N { export const a = 1 }", ""}, {"namespace N { export const b = 2 }\nObject.keys(N)", `["b"]`},
-			}.run(t, lasting(t, evaljs.Options{Engine: e}))
+			}.run(t, lasting(t, evaljs.Options{Engine: e, Language: evaljs.Auto}))
 		})
 	}
 }
 
 // TestTypeScriptCancelled: a source that waits for the eraser hears its context, and one that is no program is told apart from one that was stopped.
 func TestTypeScriptCancelled(t *testing.T) {
-	s, err := evaljs.New(evaljs.Options{Engine: engines(t)["wasm"]})
+	s, err := evaljs.New(evaljs.Options{Engine: engines(t)["wasm"], Language: evaljs.Auto})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	free := evaljs.HoldEraser()

@@ -139,7 +139,7 @@ func (f *evalFlags) read(p *program, set *pflag.FlagSet) (sourceReader, error) {
 	case set.Changed("e"):
 		var sources []source
 		for _, text := range f.sources {
-			sources = append(sources, source{text: text})
+			sources = append(sources, source{text, evaljs.Auto})
 		}
 		return listed(sources...), nil
 	case named:
@@ -148,7 +148,7 @@ func (f *evalFlags) read(p *program, set *pflag.FlagSet) (sourceReader, error) {
 		return p.readLines(), nil
 	}
 	text, err := readSource(p.in, "standard input")
-	return listed(source{text: text}), err
+	return listed(source{text, evaljs.Auto}), err
 }
 
 // readFiles reads the scripts, all before the first is evaluated. A file's language is that of its name.

@@ -52,7 +52,7 @@ func (p *program) readLines() sourceReader {
 				prompt("\n")
 			}
 			if lines.Add(line) || err != nil || text.Len() > maxSource {
-				return source{text: text.String()}, true, nil
+				return source{text.String(), evaljs.Auto}, true, nil
 			}
 		}
 	}
