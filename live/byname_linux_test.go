@@ -61,8 +61,13 @@ var nameAttacks = []attack{
 	},
 	{
 		name:  "moving-repository",
-		why:   "a repository is moved while configuration and hooks are made in it (case 16)",
+		why:   "a repository is moved while its configuration and hooks are changed (case 16)",
 		alone: [][]string{namesAlone},
+		before: func(f *field) {
+			for _, name := range []string{"HEAD", "config", "objects/x", "refs/x", "hooks/pre-commit"} {
+				f.write(f.ws+"/r/"+name, "as it was\n")
+			}
+		},
 	},
 	{
 		name:   "make-protected-names",

@@ -14,22 +14,31 @@ import (
 
 func init() { attackers["moving-repository"] = movingRepository }
 
-// movingRepository makes configuration and hooks in a repository while another thread moves it to and fro: a name that was looked at before a move is
+// movingRepository changes configuration and hooks of a repository while another thread moves it to and fro: a name that was looked at before a move is
 // another one after it.
 func movingRepository([]string) (finding, error) {
-	for _, dir := range []string{"r/objects", "r/refs", "r/hooks"} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return finding{}, err
-		}
-	}
-	if err := os.WriteFile("r/HEAD", []byte("ref: refs/heads/main\n"), 0o644); err != nil {
-		return finding{}, err
-	}
 	inside, err := unix.Open("r", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return finding{}, err
 	}
-	defer unix.Close(inside)
+	config, err := unix.Open("r/config", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return finding{}, err
+	}
+	hook, err := unix.Open("r/hooks/pre-commit", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return finding{}, err
+	}
+	self := fmt.Sprintf("/proc/self/fd/%d", config)
+	const write, create = unix.O_WRONLY | unix.O_CLOEXEC, unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC
+	ways := map[string]func() error{
+		"config by path":       func() error { return closed(unix.Open("r/config", write, 0)) },
+		"config by descriptor": func() error { return closed(unix.Openat(inside, "config", write, 0)) },
+		"config opened again":  func() error { return closed(unix.Open(self, write, 0)) },
+		"config truncated":     func() error { return unix.Truncate(self, 7) },
+		"a hook made":          func() error { return closed(unix.Openat(inside, "hooks/post-update", create, 0o755)) },
+		"a hook's mode":        func() error { return unix.Fchmod(hook, 0o755) },
+	}
 	var stop atomic.Bool
 	var moves atomic.Int64
 	var done sync.WaitGroup
@@ -43,22 +52,12 @@ func movingRepository([]string) (finding, error) {
 	defer done.Wait()
 	defer stop.Store(true)
 	refusals := 0
-	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
-		for way, open := range map[string]func() (int, error){
-			"config by path": func() (int, error) { return unix.Open("r/config", unix.O_WRONLY|unix.O_CREAT|unix.O_CLOEXEC, 0o644) },
-			"config by descriptor": func() (int, error) {
-				return unix.Openat(inside, "config", unix.O_WRONLY|unix.O_CREAT|unix.O_CLOEXEC, 0o644)
-			},
-			"a hook by descriptor": func() (int, error) {
-				return unix.Openat(inside, "hooks/post-update", unix.O_WRONLY|unix.O_CREAT|unix.O_CLOEXEC, 0o755)
-			},
-		} {
-			fd, err := open()
-			switch {
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		for way, change := range ways {
+			switch err := change(); {
 			case err == nil:
-				unix.Close(fd)
 				return got("%s after %d moves", way, moves.Load())
-			case errors.Is(err, unix.EACCES):
+			case errors.Is(err, unix.EACCES), errors.Is(err, unix.EROFS):
 				refusals++
 			case !errors.Is(err, unix.ENOENT):
 				return finding{}, fmt.Errorf("%s: %w", way, err)

@@ -55,6 +55,10 @@ func (t *task) change(f found, errno unix.Errno, do func(fd int, path string) er
 	if errno != 0 {
 		return failed(errno)
 	}
+	defer t.letGo()
+	if errno := t.holdFile(&f); errno != 0 {
+		return failed(errno)
+	}
 	if d := t.write(f.path); !d.Allowed && !t.ownObject(f) {
 		return t.refused("write", d, f.fd)
 	}

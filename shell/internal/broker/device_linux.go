@@ -15,8 +15,8 @@ func isFIFO(fd int) bool {
 
 // openDevice opens what said ENXIO: a FIFO that nobody reads yet, or the caller's terminal, which this process has none
 // of.
-func (t *task) openDevice(o *opening, dir int, name string, waits bool) (int, unix.Errno) {
-	fd, errno := openat2(dir, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC})
+func (t *task) openDevice(o *opening, dir int, name string, resolve uint64, waits bool) (int, unix.Errno) {
+	fd, errno := openat2(dir, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve})
 	if errno != 0 {
 		return -1, errno
 	}

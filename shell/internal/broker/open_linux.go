@@ -109,6 +109,10 @@ func (t *task) openTemporary(o *opening) answer {
 	if !isDir(dir.fd) {
 		return failed(unix.ENOTDIR)
 	}
+	defer t.letGo()
+	if errno := t.holdFile(&dir); errno != 0 {
+		return failed(errno)
+	}
 	if d := t.write(dir.path); !d.Allowed {
 		return t.refused("create", d, dir.fd)
 	}
@@ -189,6 +193,12 @@ func (t *task) openObject(o *opening, f found) answer {
 	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
 		return failed(unix.ELOOP)
 	}
+	defer t.letGo()
+	if o.writes() {
+		if errno := t.holdFile(&f); errno != 0 {
+			return failed(errno)
+		}
+	}
 	if d := t.decide(f.path, o.writes()); !d.Allowed && !t.ownObject(f) {
 		return t.refused(o.operation(), d, f.fd)
 	}
@@ -242,7 +252,7 @@ func (t *task) finish(o *opening, dir int, name string, how unix.OpenHow) answer
 		fd, errno = openat2(dir, name, &how)
 	}
 	if errno == unix.ENXIO {
-		fd, errno = t.openDevice(o, dir, name, waits)
+		fd, errno = t.openDevice(o, dir, name, how.Resolve, waits)
 	}
 	if errno != 0 {
 		return failed(errno)

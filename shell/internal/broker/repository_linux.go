@@ -148,6 +148,16 @@ func (t *task) hold(moves bool, places ...*place) unix.Errno {
 	return 0
 }
 
+// holdFile is hold for a file that was found.
+func (t *task) holdFile(f *found) unix.Errno {
+	if errno := t.hold(false); errno != 0 {
+		return errno
+	}
+	now, errno := t.name(f.fd)
+	*f = now
+	return errno
+}
+
 // letGo is the end of hold. It may be called when nothing is held.
 func (t *task) letGo() {
 	if t.held != nil {
