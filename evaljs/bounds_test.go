@@ -49,6 +49,7 @@ func TestEraserBounds(t *testing.T) {
 		strings.Repeat("type E<T> = T extends (infer U)[] ? U : never;\nfunction inferType(inferred: string) {} // infer\n", 8),
 		"const size = (x: number): string => " + strings.Repeat("x < 5 ? 'a' : ", 120) + "'b'",
 		"interface Api {\n" + strings.Repeat("  get(id: number): Promise<Array<Record<string, Map<string, number>>>>\n", 60) + "}",
+		"enum Color { Red = 'red', Blue = 'blue' }\nenum F { A = 1, B = 2, C = A | B, D = A | B | C, E = A | B | C | D, G = A | B | C | D | E, H = A | B | C | D | E | G, I = A | B | C | D | E | G | H }",
 		"enum Code { " + strings.Repeat("A = 'text_of_a_code',\n", 150) + " }\n" + strings.Repeat("row(a.b.c, d.e.f, 1.5);\n", 800) + strings.Repeat("use(Code.A);\n", 200),
 	} {
 		require.Empty(t, tooMuch(lex(ordinary)), ordinary[:60])

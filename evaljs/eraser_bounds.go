@@ -24,6 +24,7 @@ const (
 	maxInferred          = 12
 	maxCommas            = 4000 // in one round bracket or statement: the time is square
 	maxDecorators        = 1000
+	maxSummed            = 64 << 20 // bytes
 	maxLine              = 32 << 10 // bytes: a complaint about a line holds all of it
 	maxFolded            = 16 << 20 // bytes of text that enums come to, with everything that names a member
 	tooManyBrackets      = "the source has so many brackets and operators that its types could not be erased if they were nested"
@@ -62,6 +63,8 @@ func tooMuch(l *lexer) string {
 		return "a slash may divide or begin a pattern, and there is an enum: what its texts come to cannot be told"
 	case unsure:
 		return ""
+	case l.summed() > maxSummed:
+		return "a long text, and many sums: what they come to is added up before anything runs"
 	case l.folded() > maxFolded:
 		return "the texts of an enum, put in wherever they are named, are too long"
 	}
@@ -86,6 +89,8 @@ func (l *lexer) folded() float64 {
 	}
 	texts, growth := 0.0, 1.0
 	for _, open := range bodies {
+		hadTexts, hadGrowth, foreign := texts, growth, false
+		own := map[string]bool{}
 		member := 0.0 // what one member is made of
 		for j := open + 1; j <= l.pair(open); j++ {
 			first := j == open+1 || l.is(j-1, ",")
@@ -93,7 +98,8 @@ func (l *lexer) folded() float64 {
 			case l.is(j, ",") || j == l.pair(open):
 				growth *= max(1, member)
 				member = 0
-			case first: // its name
+			case first:
+				own[l.name(j)] = true
 			case kind == kindString || kind == kindTemplate:
 				texts += float64(l.end(j)-l.start(j)) + 32
 				if kind == kindTemplate && j+1 < len(l.tokens) {
@@ -102,10 +108,14 @@ func (l *lexer) folded() float64 {
 				member++
 			case kind == kindWord && names[l.name(j)]:
 				member++
+				foreign = foreign || !own[l.name(j)]
 			case kind == kindWord || kind == kindOpen || kind == kindPattern || l.is(j, "!"): // typeof, null, a list: they come to texts
 				texts += 32
 				member++
 			}
+		}
+		if texts == hadTexts && !foreign {
+			growth = hadGrowth // numbers of its own alone
 		}
 	}
 	if texts == 0 {
@@ -118,6 +128,25 @@ func (l *lexer) folded() float64 {
 		}
 	}
 	return texts * growth * named
+}
+
+// summed is how many bytes the sums of texts can come to: each makes the text up to it anew. How many there are in one statement is bounded by itself.
+func (l *lexer) summed() int {
+	longest, sums := 0, 0
+	for i := range l.tokens {
+		switch l.kindOf(i) {
+		case kindString, kindTemplate:
+			longest = max(longest, l.end(i)-l.start(i))
+			if i+1 < len(l.tokens) && l.kindOf(i) == kindTemplate {
+				longest = max(longest, l.start(i+1)-l.end(i))
+			}
+		case kindPunct:
+			if l.is(i, "+") {
+				sums++
+			}
+		}
+	}
+	return longest * sums * 2
 }
 
 // inferred counts the types that are inferred.

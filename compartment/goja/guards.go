@@ -180,7 +180,7 @@ func (r *realm) checkReplace(call *goja.FunctionCall) string {
 		return ""
 	}
 	most := float64(length+1) * float64(with.Length())
-	if t := with.String(); strings.Contains(t, "$`") || strings.Contains(t, "$'") { // each stands for up to the whole text
+	if t := strings.ReplaceAll(with.String(), "$$", ""); strings.Contains(t, "$`") || strings.Contains(t, "$'") { // each stands for up to the whole text
 		most += float64(length+1) * float64(length) * float64(strings.Count(t, "$`")+strings.Count(t, "$'"))
 	}
 	if most <= maxReplaced {

@@ -114,6 +114,9 @@ func (r *realm) checkMatch(call *goja.FunctionCall) string {
 	if why := r.checkText(call); why != "" {
 		return why
 	}
+	if _, isObject := call.Argument(0).(*goja.Object); isObject {
+		return "" // a pattern, which was looked at when it was made, or something that searches by itself
+	}
 	return r.checkPattern(call)
 }
 
