@@ -142,7 +142,7 @@ func (r *room) conclude(ev *compartment.Evaluation, end compartment.Ending) comp
 
 // patience is how long the engine may take to answer a stop. It answers within microseconds, unless it is inside one
 // built-in that goes on and on.
-const patience = 120 * time.Millisecond
+const patience = 200 * time.Millisecond
 
 // run runs the source on a goroutine of its own, which owns the realm while it runs. When the engine does not answer
 // a stop, the caller gets its answer all the same, and the goroutine is left to itself: nobody can end it. It finds
