@@ -16,8 +16,7 @@ func (s *Session) evaluateLasting(ctx context.Context, source string, language L
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done(): // it waited for its turn, and nothing of it ran
-		end := compartment.Ending{Kind: compartment.KindCancelled, Session: compartment.SessionKept}
-		return s.host.Begin(ctx, source, func() {}).Finish(end), nil
+		return s.ended(ctx, source, compartment.Ending{Kind: compartment.KindCancelled}), nil
 	}
 	if err := s.alive(); err != nil {
 		return compartment.Outcome{}, err

@@ -36,11 +36,10 @@ func (s *Session) evaluateIn(ctx context.Context, c compartment.Compartment, sou
 func (s *Session) run(ctx context.Context, c compartment.Compartment, p program, author string) (compartment.Outcome, error) {
 	if p.end != nil {
 		end := *p.end
-		end.Session = compartment.SessionKept
 		if p.back != nil {
 			end.Where = mapWhere(end.Where, author, p.back)
 		}
-		return s.host.Begin(ctx, author, func() {}).Finish(end), nil
+		return s.ended(ctx, author, end), nil
 	}
 	o, err := c.Evaluate(ctx, p.text)
 	if err == nil && p.back != nil {
@@ -48,6 +47,12 @@ func (s *Session) run(ctx context.Context, c compartment.Compartment, p program,
 		o.Used.SourceBytes.Used = int64(len(author))
 	}
 	return o, err
+}
+
+// ended is the outcome of a source that reaches no engine.
+func (s *Session) ended(ctx context.Context, source string, end compartment.Ending) compartment.Outcome {
+	end.Session = compartment.SessionKept
+	return s.host.Begin(ctx, source, func() {}).Finish(end)
 }
 
 // prepare makes a program of JavaScript.
