@@ -21,7 +21,7 @@ func (m *mountPlanner) byName(seen []jail.Resolved, o Options) (*jail.Names, err
 	if !m.disabled {
 		denies := m.deniesReads()
 		n.DecideReads = o.StrictReads && denies || m.hasPattern("denyRead")
-		n.Writes = n.Record || n.DecideReads || len(m.rules.WritableRoots()) > 0 || m.hasPattern("allowWrite")
+		n.Writes = n.Record || n.DecideReads || len(m.roots) > 0 || m.hasPattern("allowWrite")
 		n.WatchReads = n.Record && denies && !n.DecideReads
 		n.Probe = []byte(m.deniedName())
 	}
@@ -56,7 +56,7 @@ func (m *mountPlanner) hasPattern(list string) bool {
 // deniedName is a path that the rules refuse to have written: a mandatory name in a writable root where there is one.
 // Whether calls are judged is found out by asking for it.
 func (m *mountPlanner) deniedName() string {
-	for _, root := range m.rules.WritableRoots() {
+	for _, root := range m.roots {
 		for _, name := range policy.Mandatories() {
 			if path := filepath.Join(root, name.Name); !m.rules.Write(path).Allowed {
 				return path

@@ -14,6 +14,7 @@ import (
 // mountPlanner turns compiled rules into mounts.
 type mountPlanner struct {
 	rules    *policy.Rules
+	roots    []string // the writable ones; every path is asked for its own
 	disabled bool
 	tmpBytes int64
 
@@ -266,7 +267,7 @@ func (m *mountPlanner) addKernelMounts() {
 }
 
 func (m *mountPlanner) writableRootOf(path string) string {
-	for _, root := range m.rules.WritableRoots() {
+	for _, root := range m.roots {
 		if path != root && below(path, root) {
 			return root
 		}

@@ -45,7 +45,7 @@ type nameReport struct {
 func (m *mountPlanner) addNames() {
 	if !m.names.searched {
 		m.names.searched = true
-		for _, root := range m.rules.WritableRoots() {
+		for _, root := range m.roots {
 			for dir := filepath.Dir(root); dir != "/"; dir = filepath.Dir(dir) { // git looks upwards for its directory
 				m.follow(filepath.Join(dir, ".git"))
 			}

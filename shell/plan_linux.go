@@ -91,7 +91,7 @@ func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, seen []
 
 // planMounts decides the mounts and makes everything that is the same for every jail.
 func (p *jailPlan) planMounts(ctx context.Context, disabled bool) error {
-	m := &mountPlanner{rules: p.rules, disabled: disabled, tmpBytes: p.options.TmpBytes, table: p.table, names: p.names}
+	m := &mountPlanner{rules: p.rules, roots: p.rules.WritableRoots(), disabled: disabled, tmpBytes: p.options.TmpBytes, table: p.table, names: p.names}
 	if m.tmpBytes == 0 {
 		m.tmpBytes = defaultTmpBytes
 	}
