@@ -176,8 +176,14 @@ var restrictions = []restriction{
 		},
 		Tests: []string{"shell", "live", "cmd/sallyport"},
 	},
-	{Path: "net/http/...", Why: "as net", Rooms: []string{"internal/egress"}},
-	{Path: "github.com/miekg/dns", Why: "one place answers for names", Rooms: []string{"internal/egress"}},
+	{
+		Path: "net/http/...", Why: "as net", Rooms: []string{"internal/egress"},
+		Tests: []string{"live"}, // the servers of a world
+	},
+	{
+		Path: "github.com/miekg/dns", Why: "one place answers for names", Rooms: []string{"internal/egress"},
+		Tests: []string{"live"}, // the name server of a world
+	},
 	{
 		Path: "github.com/dop251/goja/...",
 		Why:  "an engine is reached through the compartment's interface only",
