@@ -110,7 +110,7 @@ func makeWorld() ([]*os.File, error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make the mounts private: %w", err)
 	}
-	if err := errors.Join(raiseLoopback(), everyAddressIsLocal(unix.AF_INET), everyAddressIsLocal(unix.AF_INET6), ownResolver()); err != nil {
+	if err := errors.Join(raiseLoopback(), everyAddressIsLocal(unix.AF_INET), everyAddressIsLocal(unix.AF_INET6), ownFiles()); err != nil {
 		return nil, err
 	}
 	var files []*os.File
@@ -193,16 +193,27 @@ func everyAddressIsLocal(family byte) error {
 	return nil
 }
 
-// ownResolver puts the world's name server in front of the machine's.
-func ownResolver() error {
-	file := filepath.Join(os.TempDir(), fmt.Sprintf("sallyport-live-resolv-%d", os.Getpid()))
-	if err := os.WriteFile(file, []byte("nameserver 127.0.0.1\n"), 0o644); err != nil {
+// ownFiles puts the world's name server in front of the machine's, and gives the ordinary user, whom no account has, a
+// name: ssh asks for it.
+func ownFiles() error {
+	const users = "/etc/passwd"
+	b, err := os.ReadFile(users)
+	if err != nil {
+		return err
+	}
+	account := fmt.Sprintf("%s\nliveuser:x:%d:%d::/nonexistent:/bin/sh\n", strings.TrimSpace(string(b)), userID, userID)
+	return errors.Join(cover("/etc/resolv.conf", "nameserver 127.0.0.1\n"), cover(users, account))
+}
+
+// cover mounts a file with the text over one, in this namespace alone.
+func cover(path, text string) error {
+	file := filepath.Join(os.TempDir(), fmt.Sprintf("sallyport-live-%d-%s", os.Getpid(), filepath.Base(path)))
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return err
 	}
 	defer os.Remove(file) // the mount keeps it
-	const there = "/etc/resolv.conf"
-	if err := unix.Mount(file, there, "", unix.MS_BIND, ""); err != nil {
-		return fmt.Errorf("bind %s: %w", there, err)
+	if err := unix.Mount(file, path, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("bind %s: %w", path, err)
 	}
 	return nil
 }
