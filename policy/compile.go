@@ -90,13 +90,7 @@ func (p Policy) Compile(o CompileOptions) (*Rules, error) {
 		return nil, err
 	}
 	r := &Rules{policy: p.clone(), platform: o.Platform, resolve: o.Resolve}
-	r.network = r.policy.Network
-	r.allowed, r.denied = compileDomains(r.network.AllowedDomains), compileDomains(r.network.DeniedDomains)
-	r.deniedReasons = map[string]string{}
-	for name, reason := range r.network.DeniedDomainReasons {
-		d, _ := parseDomain(name) // Validate has been passed
-		r.deniedReasons[d.canonical()] = reason
-	}
+	r.compileNetwork()
 	r.lifted = liftedNames(r.policy.Filesystem)
 	if err := r.compilePrivate(o.Private); err != nil {
 		return nil, err

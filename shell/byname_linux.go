@@ -16,7 +16,8 @@ func (m *mountPlanner) byName(seen []jail.Resolved, o Options) (*jail.Names, err
 	p := m.rules.Policy()
 	n := &jail.Names{
 		Resolved: seen, Private: privateDirs(), Guarded: m.guarded, Record: !o.NoRecords,
-		NoNetwork: !o.NoRecords && !p.Network.Unrestricted,
+		NoNetwork: !o.NoRecords && !p.Network.Unrestricted && !listed(p.Network),
+		Capture:   listed(p.Network) && o.switches.layers().Has(jail.LayerNetwork), Sockets: len(p.Network.AllowUnixSockets) > 0,
 	}
 	if !m.disabled {
 		denies := m.deniesReads()
@@ -25,7 +26,7 @@ func (m *mountPlanner) byName(seen []jail.Resolved, o Options) (*jail.Names, err
 		n.WatchReads = n.Record && denies && !n.DecideReads
 		n.Probe = []byte(m.deniedName())
 	}
-	if !n.Writes && !n.Record {
+	if !n.Writes && !n.Record && !n.Capture && !n.Sockets {
 		return nil, nil
 	}
 	var err error

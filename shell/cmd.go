@@ -146,7 +146,7 @@ func (s *Sandbox) explained(err error, dir string) error {
 	if !errors.As(err, &e) || e.Syscall != "chdir" {
 		return err
 	}
-	if d := s.rules.Read(dir); !d.Allowed {
+	if d := s.Rules().Read(dir); !d.Allowed {
 		e.Hints = append([]string{d.Reason + "; to change that: " + d.Remedy}, e.Hints...)
 	}
 	return e

@@ -14,12 +14,8 @@ func enforceable(p policy.Policy, rules *policy.Rules) error {
 	refuse := func(what string, hints ...string) error {
 		return &Error{Code: CodeUnsupportedEnv, Detail: what, Hints: hints}
 	}
-	if len(p.Network.AllowedDomains) > 0 {
-		return refuse("network.allowedDomains: a list of hosts cannot be enforced yet",
-			`leave it empty for no network, or set "disabled": true for the host's whole network`)
-	}
-	if len(p.Network.AllowUnixSockets) > 0 {
-		return refuse("network.allowUnixSockets: grants of path sockets cannot be enforced yet", "leave it empty")
+	if err := checkSockets(p); err != nil {
+		return err
 	}
 	for _, e := range rules.Entries() {
 		if err := checkPlace(e); err != nil {

@@ -6,14 +6,33 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sallyport/policy"
 )
+
+// proxyVariables send programs that read them to the proxy. They would reach the same hosts without; but a proxy can say in
+// words why it refuses, and connect(2) cannot. ALL_PROXY names no SOCKS proxy, for which some programs lack a library.
+var proxyVariables = func() (list []string) {
+	for _, v := range []struct{ name, value string }{
+		{"HTTP_PROXY", proxyURL}, {"HTTPS_PROXY", proxyURL}, {"ALL_PROXY", proxyURL}, {"NO_PROXY", "localhost,127.0.0.1,::1"},
+	} {
+		list = append(list, v.name+"="+v.value, strings.ToLower(v.name)+"="+v.value)
+	}
+	return list
+}()
+
+const proxyURL = "http://127.0.0.1:3128"
+
+// listed says whether a policy lets commands reach some hosts, and not the network as the host has it.
+func listed(n policy.Network) bool { return len(n.AllowedDomains) > 0 && !n.Unrestricted }
 
 // envNames is what a command sees of the host's environment when nothing else is asked for (R167).
 var envNames = []string{"PATH"}
 
 // environment builds the environment of every command of a sandbox from nothing: the allowed host variables, then
 // Options.Env, then what the sandbox itself needs, which outranks a host value of the same name (R172).
-func (o Options) environment(gitSafe []string) ([]string, error) {
+func (o Options) environment(p policy.Policy) ([]string, error) {
+	gitSafe := p.Filesystem.GitSafeDirectories
 	env := copyOf(nil)
 	if o.InheritHostEnvironmentWithItsSecrets {
 		for _, kv := range os.Environ() {
@@ -33,6 +52,11 @@ func (o Options) environment(gitSafe []string) ([]string, error) {
 		}
 	}
 	env.set("TMPDIR=/tmp")
+	if listed(p.Network) {
+		for _, kv := range proxyVariables {
+			env.set(kv)
+		}
+	}
 	for i, dir := range gitSafe {
 		env.set(fmt.Sprintf("GIT_CONFIG_KEY_%d=safe.directory", i))
 		env.set(fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, dir))

@@ -30,6 +30,8 @@ type jailProcess struct {
 
 	numbers map[int]int     // number of a record → its place in records, from 1
 	told    func(Violation) // takes each record as it comes
+	network *network        // nil without a list of hosts
+	notes   notes           // records of the host's own
 
 	handle       int // a pidfd, when the plan has a keeper
 	mu           sync.Mutex
@@ -71,6 +73,9 @@ func (p *jailPlan) start(ctx context.Context) (*jailProcess, error) {
 	}
 	if err == nil && m.Ready == nil {
 		err = p.setupError(m.Failure)
+	}
+	if err == nil && p.wire.Listens() && j.network == nil {
+		err = &Error{Code: CodeFailed, Layer: "network", Detail: "set up a jail: its listeners did not arrive"}
 	}
 	if err == nil {
 		j.report, err = p.makeReport(m.Ready)
@@ -124,7 +129,7 @@ func (p *jailPlan) namespaces() uintptr {
 	if p.wire.Layers.Has(jail.LayerNamespaces) {
 		flags |= unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	}
-	if p.wire.Layers.Has(jail.LayerNetwork) && p.wire.Network == jail.NetworkNone {
+	if p.wire.Layers.Has(jail.LayerNetwork) && p.wire.Network != jail.NetworkHost {
 		flags |= unix.CLONE_NEWNET
 	}
 	return flags
@@ -139,6 +144,9 @@ func (j *jailProcess) run(ctx context.Context, spec commandSpec, files []*os.Fil
 		if j.cgroup, err = makeCgroup(p.controllers, p.limits); err != nil {
 			return err
 		}
+	}
+	if j.network != nil {
+		j.startNotes()
 	}
 	err = j.sendCommand(spec, files)
 	var m jail.Message
@@ -217,6 +225,8 @@ func (j *jailProcess) wait() (Completion, error) {
 	m, err := j.receive()
 	state, waitErr := j.process.Wait()
 	defer j.release()
+	defer j.finishNotes()
+	j.network.close()
 	j.breaches = j.cgroup.breaches()
 	j.mu.Lock()
 	broken := j.broken
@@ -255,13 +265,15 @@ func (j *jailProcess) wait() (Completion, error) {
 // record keeps one record, or the final count of one that is known.
 func (j *jailProcess) record(d *jail.Denied) {
 	v := violation(d)
+	j.notes.mu.Lock()
+	defer j.notes.mu.Unlock()
 	if known := j.numbers[d.Number]; known > 0 {
 		j.records[known-1].Count = v.Count
 	} else {
 		j.records = append(j.records, v)
 		j.numbers[d.Number] = len(j.records)
 	}
-	j.told(v)
+	j.notes.tell(j.told, v)
 }
 
 func violation(d *jail.Denied) Violation {
@@ -282,6 +294,7 @@ func violation(d *jail.Denied) Violation {
 // release gives back what the host holds of a jail that is gone.
 func (j *jailProcess) release() {
 	j.gone.Store(true)
+	j.network.close()
 	j.plan.keeper.remove(j)
 	j.sock.Close()
 	j.trace.Close()
@@ -327,12 +340,15 @@ func (c *Completion) setSignal(s syscall.Signal) {
 // kill ends the jail: the kernel kills the whole PID namespace with its first process.
 func (j *jailProcess) kill() {
 	_ = j.process.Kill() // it may have ended already
+	j.network.cut()
 }
 
 // discard ends a jail whose command never ran, and waits until it is gone.
 func (j *jailProcess) discard() {
 	j.kill()
 	_, _ = j.process.Wait() // killed, as wanted
+	j.network.close()
+	j.finishNotes()
 	j.release()
 }
 

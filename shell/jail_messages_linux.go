@@ -32,26 +32,77 @@ func (j *jailProcess) send(m jail.Message, rights []byte) error {
 	return nil
 }
 
-// receive waits for one message, and keeps the records that come before it. When the first process is gone instead, the error says what it left behind.
+// receive waits for one message, keeps the records that come before it, and has the network do what is asked of it. When
+// the first process is gone instead, the error says what it left behind.
 func (j *jailProcess) receive() (jail.Message, error) {
 	for {
-		m, err := j.receiveAny()
-		if err != nil || m.Denied == nil {
+		m, files, err := j.receiveAny()
+		switch {
+		case err != nil:
+			closeAll(files)
+			return m, err
+		case m.Denied != nil:
+			j.record(m.Denied)
+		case m.Listeners != nil:
+			err = j.openNetwork(files)
+			files = nil
+		case m.Connect != nil:
+			j.network.connect(m.Connect)
+		case m.Dialled != nil:
+			files = j.network.dialled(m.Dialled, files)
+		default:
+			closeAll(files)
+			return m, nil
+		}
+		closeAll(files)
+		if err != nil {
 			return m, err
 		}
-		j.record(m.Denied)
 	}
 }
 
-func (j *jailProcess) receiveAny() (jail.Message, error) {
+// receiveAny reads one packet, with the descriptors that came along.
+func (j *jailProcess) receiveAny() (jail.Message, []*os.File, error) {
+	buf, control := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4*jail.ListenerCount))
+	var n, cn int
+	raw, err := j.sock.SyscallConn()
+	if err == nil {
+		var readErr error
+		err = raw.Read(func(fd uintptr) bool {
+			n, cn, _, _, readErr = unix.Recvmsg(int(fd), buf, control, unix.MSG_CMSG_CLOEXEC)
+			return readErr != unix.EAGAIN && readErr != unix.EINTR
+		})
+		err = errors.Join(err, readErr)
+	}
+	m, err := j.decode(buf[:max(n, 0)], err)
+	return m, received(control[:max(cn, 0)]), err
+}
+
+// received are the descriptors of a control message. What cannot be read has none.
+func received(control []byte) (files []*os.File) {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return nil
+	}
+	for i := range messages {
+		fds, err := unix.ParseUnixRights(&messages[i])
+		if err != nil {
+			continue
+		}
+		for _, fd := range fds {
+			files = append(files, os.NewFile(uintptr(fd), "of the jail"))
+		}
+	}
+	return files
+}
+
+func (j *jailProcess) decode(packet []byte, err error) (jail.Message, error) {
 	var m jail.Message
-	buf := make([]byte, 64<<10)
-	n, err := j.sock.Read(buf)
-	if failure, ok := j.plan.setup.ParseFailure(buf[:max(n, 0)]); ok {
+	if failure, ok := j.plan.setup.ParseFailure(packet); ok {
 		return jail.Message{Failure: failure}, nil
 	}
-	if err == nil && n > 0 {
-		if err = json.Unmarshal(buf[:n], &m); err == nil {
+	if err == nil && len(packet) > 0 {
+		if err = json.Unmarshal(packet, &m); err == nil {
 			return m, nil
 		}
 	}

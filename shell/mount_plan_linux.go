@@ -42,6 +42,7 @@ func (m *mountPlanner) plan(helper string) error {
 		if err := m.addEntries(); err != nil {
 			return err
 		}
+		m.addSockets()
 		m.addNames()
 		m.addProgram(helper)
 	}
@@ -128,6 +129,15 @@ func (m *mountPlanner) addEntry(e policy.Entry) error {
 		m.add(jail.Back, e.Real)
 	}
 	return nil
+}
+
+// addSockets shows the granted path sockets, where a private directory or a cover would hide them.
+func (m *mountPlanner) addSockets() {
+	for _, given := range m.rules.Policy().Network.AllowUnixSockets {
+		if real, err := filepath.EvalSymlinks(given); err == nil {
+			m.add(jail.Back, real)
+		}
+	}
 }
 
 // addPattern shows what a pattern may allow. What it denies no mount can say: that is decided by name, and so is which of

@@ -62,4 +62,11 @@ type Limits struct {
 	CPUTime time.Duration
 	// FileSizeBytes bounds each single file a process writes (RLIMIT_FSIZE).
 	FileSizeBytes int64
+	// Connections bounds the connections to other hosts at one moment, where the policy has a list of hosts. Zero means
+	// 256.
+	Connections int
+	// NetworkBytes bounds what goes over those connections, both ways together.
+	NetworkBytes int64
+	// NetworkIdle ends a connection over which nothing has gone for that long.
+	NetworkIdle time.Duration
 }

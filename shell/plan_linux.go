@@ -27,6 +27,8 @@ type jailPlan struct {
 	file        *os.File // wire as sealed JSON
 	null        *os.File // /dev/null
 	limits      Limits
+	lists       *lists   // of the whole sandbox
+	unshown     []string // files of the network's configuration that cannot be replaced
 	table       *mountTable
 	dirty       bool // the mount table has changed since
 	users       int  // jails that are being made from it
@@ -68,9 +70,8 @@ func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, seen []
 		plan.program = o.Helper
 	}
 	plan.wire = jail.Plan{Network: jail.NetworkNone, Layers: o.switches.layers()}
-	if p.Network.Unrestricted {
-		plan.wire.Network = jail.NetworkHost
-	}
+	plan.lists, plan.rules = newLists(rules), rules
+	plan.planNetwork(p.Network)
 	if err := plan.planLimits(o.Limits); err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func makePlan(ctx context.Context, p policy.Policy, rules *policy.Rules, seen []
 	if err != nil {
 		return nil, err
 	}
-	plan.table, plan.rules, plan.seen, plan.options = table, rules, seen, o
+	plan.table, plan.seen, plan.options = table, seen, o
 	if err := plan.planMounts(ctx, p.Filesystem.Disabled); err != nil {
 		plan.end()
 		return nil, err

@@ -51,6 +51,8 @@ func makePlan(context.Context, policy.Policy, *policy.Rules, []jail.Resolved, Op
 
 func (*jailPlan) start(context.Context) (*jailProcess, error)  { return nil, supported() }
 func (p *jailPlan) renewed(context.Context) (*jailPlan, error) { return nil, supported() }
+func (*jailPlan) listens() bool                                { return false }
+func (*jailPlan) setLists(*policy.Rules)                       {}
 func (*jailPlan) current() bool                                { return false }
 func (*jailPlan) close()                                       {}
 func (*jailPlan) end()                                         {}

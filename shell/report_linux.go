@@ -35,7 +35,7 @@ func (p *jailPlan) makeReport(r *jail.Ready) (Report, error) {
 		report.Layers = append(report.Layers, layer)
 	}
 	network := p.networkLayer(r)
-	if network.State == Absent && p.wire.Network == jail.NetworkNone && p.wire.Layers.Has(jail.LayerNetwork) {
+	if network.State == Absent && p.wire.Network != jail.NetworkHost && p.wire.Layers.Has(jail.LayerNetwork) {
 		return report, &Error{Code: CodeFailed, Layer: "network", Detail: "check the jail: it is in " + network.Evidence}
 	}
 	report.Layers = append(report.Layers, network)
@@ -93,6 +93,8 @@ func (p *jailPlan) compareNamespaces(r *jail.Ready) (isolated, shared []string) 
 func (p *jailPlan) networkLayer(r *jail.Ready) Layer {
 	own := r.Namespaces["net"] != "" && r.Namespaces["net"] != p.hostNS["net"]
 	switch {
+	case own && p.wire.Network == jail.NetworkList:
+		return Layer{"network", Enforced, "a network namespace of its own, with loopback only; " + p.networkEvidence()}
 	case own:
 		return Layer{"network", Enforced, "a network namespace of its own, with loopback only"}
 	case p.wire.Network == jail.NetworkHost:

@@ -17,7 +17,7 @@ type Sandbox struct {
 	plan    *jailPlan
 	report  Report
 
-	mu     sync.Mutex
+	mu     sync.Mutex // of what follows, and of rules
 	closed bool
 	spare  *jailProcess          // set up by Open, for the first command
 	live   map[*jailProcess]bool // in use
@@ -44,7 +44,7 @@ func Open(ctx context.Context, p policy.Policy, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, err := o.environment(p.Filesystem.GitSafeDirectories)
+	env, err := o.environment(p)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +72,9 @@ func (o Options) check() error {
 		"Options.Limits.Processes":     o.Limits.Processes < 0,
 		"Options.Limits.CPUTime":       o.Limits.CPUTime < 0,
 		"Options.Limits.FileSizeBytes": o.Limits.FileSizeBytes < 0,
+		"Options.Limits.Connections":   o.Limits.Connections < 0,
+		"Options.Limits.NetworkBytes":  o.Limits.NetworkBytes < 0,
+		"Options.Limits.NetworkIdle":   o.Limits.NetworkIdle < 0,
 	}
 	for name, bad := range negative {
 		if bad {
@@ -82,7 +85,11 @@ func (o Options) check() error {
 }
 
 // Rules are the compiled rules in force: what Read, Write and Connect of the policy decide, and why.
-func (s *Sandbox) Rules() *policy.Rules { return s.rules }
+func (s *Sandbox) Rules() *policy.Rules {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rules
+}
 
 // Report says what was in force in the jail that Open set up. Every command has its own: see [Cmd.Report].
 func (s *Sandbox) Report() Report { return s.report }

@@ -38,6 +38,9 @@ type Violation struct {
 // there. An empty workspace tells none.
 func (v Violation) Text(workspace string) string {
 	var b strings.Builder
+	if v.Decision.Axis == policy.AxisConnect && v.Operation != "unix" && v.Decision.Reason != "" {
+		return v.networkText()
+	}
 	b.WriteString("denied: tried to " + v.tried(workspace))
 	if why := v.grounds(workspace); why != "" {
 		b.WriteString(", " + why)
@@ -49,6 +52,15 @@ func (v Violation) Text(workspace string) string {
 	}
 	b.WriteString("; do not retry")
 	return b.String()
+}
+
+// networkText is Text for a host that was refused. Nothing in it is a path.
+func (v Violation) networkText() string {
+	text := "denied: " + plain(v.Decision.Reason)
+	if v.Remedy != "" {
+		text += "; only the user can allow it (" + plain(v.Remedy) + ")"
+	}
+	return text + "; do not retry: this is policy, not a fault, and other flags will not help"
 }
 
 // verbs put an operation before its target.
@@ -126,6 +138,8 @@ func (v Violation) way(workspace string) string {
 		return "a higher limit"
 	case v.Operation == "connect":
 		return "the network rules"
+	case v.Operation == "unix" && v.Decision.Axis == policy.AxisConnect:
+		return "network.allowUnixSockets"
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"sync/atomic"
 
 	"sallyport/policy"
 )
@@ -49,6 +50,21 @@ func (g *Gateway) ServeCaptured(ln net.Listener, meant func(net.Conn) (Meant, er
 	})
 }
 
+// Caller is who asks for a captured connection, for the record.
+type Caller struct {
+	PID     int
+	Program string
+	// Late says that connect(2) has returned already, so that a refusal is a reset. Nil never is late.
+	Late *atomic.Bool
+}
+
+type callerKey struct{}
+
+// WithCaller gives ConnectCaptured the one who asks.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
 // ConnectCaptured judges and dials for a connection that is about to be captured, so that connect(2) can fail as it
 // should: a *Refusal, which is recorded here, as EACCES; a *Failure with its Errno. Whoever does not hand the Upstream
 // over in a Meant closes it.
@@ -56,10 +72,22 @@ func (g *Gateway) ConnectCaptured(ctx context.Context, host string, port int) (*
 	return g.connectCaptured(ctx, host, port, "EACCES")
 }
 
+// Grants says whether the present rules let a captured connection be tried, and records nothing.
+func (g *Gateway) Grants(host string, port int) bool {
+	_, refusal := g.decide(g.rules.Load(), asCaptured(host), port)
+	return refusal == nil
+}
+
 func (g *Gateway) connectCaptured(ctx context.Context, host string, port int, how string) (*Upstream, error) {
 	u, err := g.dial(ctx, asCaptured(host), port)
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
+		if c, ok := ctx.Value(callerKey{}).(Caller); ok {
+			refusal.PID, refusal.Program = c.PID, c.Program
+			if c.Late != nil && c.Late.Load() {
+				how = "ECONNRESET"
+			}
+		}
 		g.refuse(refusal, how)
 	}
 	return u, err

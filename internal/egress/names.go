@@ -13,6 +13,9 @@ var synthetic = netip.MustParsePrefix("198.18.0.0/15")
 
 const syntheticSize = 1 << 17
 
+// NameRange is the range whose addresses stand for names. Its first and its last address stand for none.
+func NameRange() netip.Prefix { return synthetic }
+
 // names gives each name an address of its own, and finds the name again.
 type names struct {
 	mu     sync.Mutex

@@ -46,6 +46,9 @@ type Refusal struct {
 	// Reason is a sentence: "tried to connect to api.example.com:443, which is not on the allow-list".
 	Reason string
 	Remedy string
+	// PID and Program say who tried, when it is known: see ConnectCaptured.
+	PID     int
+	Program string
 	// How is what the child got: "HTTP 403", "SOCKS 2", "DNS REFUSED", "EACCES", "TLS alert", "cut".
 	How string
 }

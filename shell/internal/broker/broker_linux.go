@@ -24,8 +24,15 @@ type Config struct {
 	Guarded []Guard
 	// DecideReads makes every open for reading a decision too. Otherwise reads are only looked at, for the record.
 	DecideReads bool
-	// NoNetwork says that the caller's network namespace leads nowhere.
+	// Outside makes connections to other hosts, and answers as connect(2) should. Nil where the caller's network
+	// namespace leads nowhere, or is the host's.
+	Outside func(Wanted) unix.Errno
+	// NoNetwork says that a connection that leads nowhere is to be told.
 	NoNetwork bool
+	// CapturePort is the port of loopback where a connection that Outside has made is picked up.
+	CapturePort int
+	// Sockets says that the command can make path sockets: every connection is made here then, by the path.
+	Sockets bool
 	// Record takes what was denied. It must not block. Nil when nobody wants to know.
 	Record func(Denial, Who)
 	// Refused names a call that the jail refuses whatever its target, and how.
@@ -75,6 +82,7 @@ type Broker struct {
 	umaskMoved atomic.Bool // some process has called umask
 
 	readers atomic.Int32 // threads that wait for the writer of a FIFO
+	later   atomic.Int32 // calls that are answered later
 
 	// moves is held while a call is judged and made, so that no name changes between the two: read-locked, but by what moves, links or completes
 	// a repository.
@@ -183,6 +191,8 @@ type answer struct {
 	truncate bool
 	cloexec  bool
 	goOn     bool
+	// later: somebody else answers.
+	later bool
 }
 
 func failed(errno unix.Errno) answer { return answer{errno: errno} }
@@ -203,7 +213,9 @@ func errnoOf(err error) unix.Errno {
 func (w *worker) answer(n *notification) {
 	t := &task{worker: w, id: n.id, tid: int(n.pid), nr: int(n.nr), args: n.args}
 	a := t.handle()
-	t.reply(a)
+	if !a.later {
+		t.reply(a)
+	}
 	t.release()
 }
 
@@ -233,7 +245,12 @@ func (t *task) reply(a answer) {
 	if a.goOn {
 		r = response{id: t.id, flags: flagContinue}
 	}
-	_, _, _ = syscall.Syscall(unix.SYS_IOCTL, uintptr(t.Listener), ioctlSend, uintptr(unsafe.Pointer(&r)))
+	t.respond(&r)
+}
+
+// respond sends it. A caller that is gone meanwhile needs none.
+func (b *Broker) respond(r *response) {
+	_, _, _ = syscall.Syscall(unix.SYS_IOCTL, uintptr(b.Listener), ioctlSend, uintptr(unsafe.Pointer(r)))
 }
 
 // handOver gives the caller the descriptor and the answer in one call.

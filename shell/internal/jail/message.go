@@ -1,6 +1,9 @@
 package jail
 
-import "syscall"
+import (
+	"net/netip"
+	"syscall"
+)
 
 // Message is what travels over the socket, one JSON object a packet. Exactly one field is set.
 type Message struct {
@@ -10,10 +13,59 @@ type Message struct {
 	Started *Started `json:",omitempty"`
 	Exited  *Exited  `json:",omitempty"`
 	Denied  *Denied  `json:",omitempty"`
+	// Listeners comes from the set-up, with the descriptors of the listeners in the order of the constants.
+	Listeners *Listeners `json:",omitempty"`
+	Connect   *Connect   `json:",omitempty"`
+	Dialled   *Dialled   `json:",omitempty"`
 	// From the host to PID 1. A Spawn message carries descriptors: a memfd with the Command as JSON, then the
 	// command's own descriptors 0, 1, 2, ….
 	Spawn  *Spawn  `json:",omitempty"`
 	Signal *Signal `json:",omitempty"`
+	// Connected answers Connect. Dial asks for a connection to a server of the command's own, and Dialled answers.
+	Connected *Connected `json:",omitempty"`
+	Dial      *Dial      `json:",omitempty"`
+}
+
+// Listeners says that descriptors come along: those of the proxy, the name server over TCP and over UDP, and the one of
+// captured connections.
+type Listeners struct{}
+
+// The order of the descriptors of Listeners.
+const (
+	ProxyListener = iota
+	NameListener
+	NamePackets
+	CaptureListener
+	ListenerCount
+)
+
+// Connect asks for a connection to a host. When the answer is 0, one from Source to CapturePort is that connection.
+type Connect struct {
+	Number int
+	Host   string // an address
+	Port   int
+	Source netip.AddrPort
+	// Wait says that the caller waits as long as it takes.
+	Wait bool
+	// Own says that a server of the command's own would have been meant first, and that there is none.
+	Own     bool
+	PID     int
+	Program []byte
+}
+
+// Connected answers Connect with the errno for connect(2).
+type Connected struct {
+	Number int
+	Errno  syscall.Errno
+}
+
+// Dial asks for a connection to a port of the command's loopback.
+type Dial struct{ Number, Port int }
+
+// Dialled answers Dial, with the connected socket when Errno is 0.
+type Dialled struct {
+	Number int
+	Errno  syscall.Errno
 }
 
 // Failure says which step of the set-up, or of starting the command, failed.

@@ -25,6 +25,7 @@ type namesLayer struct {
 	status   int // the open state of the thread that forks
 	on       bool
 	path     *byte // that the probe names
+	outside  outside
 }
 
 // prepareNames compiles the policy again, from what the host saw.
@@ -111,6 +112,10 @@ func (n *namesLayer) answer(listener, thread int) error {
 	}
 	if n.plan.namesThreads() {
 		config.Threads = ThreadsFD
+	}
+	config.NoNetwork, config.Sockets = n.plan.Names.NoNetwork, n.plan.Names.Sockets
+	if n.plan.Names.Capture {
+		config.Outside, config.CapturePort = n.outside.connect, CapturePort
 	}
 	for _, g := range n.plan.Names.Guarded {
 		config.Guarded = append(config.Guarded, broker.Guard{Path: string(g.Path), Why: g.Why})

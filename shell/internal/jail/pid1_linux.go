@@ -63,7 +63,7 @@ func serve(plan *Plan, names *namesLayer) error {
 	}
 	groups := request.Spawn.cgroups(files[1:])
 	watch := startWatch(plan)
-	go followHost(pid, len(groups) > 0)
+	go followHost(pid, len(groups) > 0, &names.outside)
 	exited := reap(pid)
 	exited.Limit, exited.LimitSeen = watch.breach()
 	names.records.finish()
@@ -75,9 +75,9 @@ func serve(plan *Plan, names *namesLayer) error {
 	return nil
 }
 
-// followHost passes signals on, and ends the jail when the host closes its end or dies. With cgroups to remove, the
+// followHost passes signals and answers on, and ends the jail when the host closes its end or dies. With cgroups to remove, the
 // tree is killed first and serve, which reaps it, removes them; it gets a second for that.
-func followHost(pid int, cgroups bool) {
+func followHost(pid int, cgroups bool, o *outside) {
 	for {
 		m, _, err := receive()
 		if err != nil && cgroups {
@@ -87,9 +87,14 @@ func followHost(pid int, cgroups bool) {
 		if err != nil {
 			unix.Exit(0)
 		}
-		if m.Signal != nil {
+		switch {
+		case m.Signal != nil:
 			// The command leads a session and a process group of its own; as from a terminal, all of the group gets it.
 			_ = unix.Kill(-pid, unix.Signal(m.Signal.Number)) // ESRCH: it just ended
+		case m.Connected != nil:
+			o.answered(m.Connected)
+		case m.Dial != nil:
+			go dialOwn(m.Dial)
 		}
 	}
 }

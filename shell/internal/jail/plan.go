@@ -15,8 +15,12 @@ const (
 // Plan is everything the first process needs in order to put the jail up. Paths are absolute, canonical, and those of
 // the host; they travel as bytes because a file name need not be UTF-8.
 type Plan struct {
-	// Network is NetworkNone or NetworkHost.
+	// Network is NetworkNone, NetworkList or NetworkHost.
 	Network string
+	// NameRange is the range of IPv4 addresses that stand for names under NetworkList: it leads to loopback.
+	NameRange string
+	// Files are shown in the place of what the host has at their paths. What the host does not have is not shown.
+	Files []File
 	// Root says what "/" is: RootReadOnly, RootWritable or RootCovered.
 	Root string
 	// Points are the mount points to make when the root is covered.
@@ -46,12 +50,18 @@ type Names struct {
 	Guarded []Guarded
 	// Writes has every call that changes a file judged. DecideReads has every open for reading judged too; it needs Writes.
 	Writes, DecideReads bool
+	// Capture has connections made by way of the host. Sockets lets path sockets be made, and connected to where the
+	// rules grant it.
+	Capture, Sockets bool
 	// Record has what is denied told to the host. WatchReads and NoNetwork are for the record alone: opens for reading
 	// that mounts refuse, and connections that lead nowhere.
 	Record, WatchReads, NoNetwork bool
 	// Probe is a path that the rules must refuse; the report says whether they did.
 	Probe []byte
 }
+
+// Listens says whether the host gets listeners.
+func (p *Plan) Listens() bool { return p.Layers.Has(LayerNetwork) && p.Network == NetworkList }
 
 // Resolved is the answer that a path had when the policy was compiled on the host.
 type Resolved struct {
@@ -69,8 +79,19 @@ type Guarded struct {
 // Values of Plan.Network.
 const (
 	NetworkNone = "none" // a network namespace of its own, with loopback only
+	NetworkList = "list" // the same, with listeners in it that the host holds
 	NetworkHost = "host" // the host's network
 )
+
+// Ports of the listeners on 127.0.0.1. A command can bind none below 1024.
+const (
+	ProxyPort   = 3128 // HTTP CONNECT, http:// requests and SOCKS5
+	NamePort    = 53   // DNS, over TCP and UDP
+	CapturePort = 1    // where captured connections end
+)
+
+// File is a file with its contents.
+type File struct{ Path, Content []byte }
 
 // Values of Plan.Root.
 const (

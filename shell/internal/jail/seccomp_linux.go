@@ -23,6 +23,9 @@ func installFilter(plan *Plan) error {
 // fullTable is the table with the rows that depend on the plan.
 func fullTable(plan *Plan) []Row {
 	table := Table
+	if plan.grantsSockets() {
+		table = pathSockets(table)
+	}
 	if plan.MemoryWatchBytes > 0 {
 		table = slices.Concat(table, watchRows)
 	}
@@ -40,6 +43,11 @@ func (p *Plan) judges() bool {
 // namesThreads says whether the first process opens /proc/self/comm for writing on behalf of a command.
 func (p *Plan) namesThreads() bool {
 	return p.judges() && p.Layers.Has(LayerProc|LayerNamespaces)
+}
+
+// grantsSockets says whether path sockets can be made: only where every connection of one is decided by name.
+func (p *Plan) grantsSockets() bool {
+	return p.Layers.Has(LayerNames) && p.Names != nil && p.Names.Sockets
 }
 
 func (p *Plan) records() bool {

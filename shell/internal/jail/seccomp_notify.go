@@ -71,7 +71,7 @@ var writeCalls = []Notified{
 	{"fremovexattr", nil, whyXattr + whyByHandle},
 	{"removexattrat", nil, whyXattr},
 	{"file_setattr", nil, whyXattr},
-	{"bind", nil, "makes a file when the socket is one of a path"},
+	bindCall,
 	{"umask", nil, "nothing is judged: calls that make files are made with the caller's umask from then on"},
 }
 
@@ -82,10 +82,13 @@ var readCalls = []Notified{
 	{"openat", opens(2, 0), "opens a file"},
 }
 
-// networkCalls are looked at for the record where the network leads nowhere.
+// networkCalls are made by way of the host where the policy has a list of hosts, decided by path where it grants path
+// sockets, and looked at for the record where the network leads nowhere.
 var networkCalls = []Notified{
-	{"connect", nil, "the kernel would refuse it without saying why"},
+	{"connect", nil, "the kernel would refuse it without saying why; with a list of hosts it is decided and made by the host"},
 }
+
+var bindCall = Notified{"bind", nil, "makes a file when the socket is one of a path"}
 
 // opens are the tests on the flags of an open that is not O_PATH and has one of bits, or any flags when bits is 0.
 func opens(arg int, bits uint32) []Test {
@@ -136,8 +139,11 @@ func (n *Names) notifiedCalls() []Notified {
 	if n.DecideReads || n.WatchReads {
 		calls = slices.Concat(readCalls, calls)
 	}
-	if n.NoNetwork {
+	if n.NoNetwork || n.Capture || n.Sockets {
 		calls = slices.Concat(calls, networkCalls)
+	}
+	if n.Sockets && !n.Writes {
+		calls = append(calls, bindCall)
 	}
 	return calls
 }

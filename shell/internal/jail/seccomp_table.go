@@ -1,5 +1,7 @@
 package jail
 
+import "slices"
+
 // The static seccomp table: what no command may call, each row with its reason. Everything else is allowed, up to the
 // highest call number known when the table was written: a newer call is ENOSYS, so a kernel upgrade opens nothing.
 //
@@ -54,6 +56,7 @@ const (
 	netlinkROUTE                       = 0
 	protoICMP, protoTCP, protoUDP      = 1, 6, 17
 	protoICMPv6                        = 58
+	msgFASTOPEN                        = 0x20000000
 )
 
 const (
@@ -65,6 +68,7 @@ const (
 	whyKeys      = "key rings are not separated by any namespace"
 	whyUring     = "its operations are done by the kernel behind the filter's back"
 	whySetID     = "a set-user-id program left in a writable directory acts for the caller when somebody else runs it outside"
+	whyFastOpen  = "MSG_FASTOPEN connects without connect, past whatever is decided there; programs fall back"
 	whyNuma      = "moves memory of other processes"
 )
 
@@ -173,6 +177,9 @@ var Table = []Row{
 		"raw sockets write their own headers"},
 	{"socket", []Test{{Op: "in", Arg: 0, Values: []uint32{afINET, afINET6}}, {Op: "not", Arg: 2, Values: []uint32{0, protoTCP, protoUDP, protoICMP, protoICMPv6}}}, errPROTONOSUPPORT,
 		"MPTCP, SCTP, UDP-Lite and others walk past rules that are written for TCP and UDP"},
+	{"sendto", []Test{{Op: "any", Arg: 3, Values: []uint32{msgFASTOPEN}}}, errOPNOTSUPP, whyFastOpen},
+	{"sendmsg", []Test{{Op: "any", Arg: 2, Values: []uint32{msgFASTOPEN}}}, errOPNOTSUPP, whyFastOpen},
+	{"sendmmsg", []Test{{Op: "any", Arg: 3, Values: []uint32{msgFASTOPEN}}}, errOPNOTSUPP, whyFastOpen},
 	{"socketpair", []Test{{Op: "not", Arg: 0, Values: []uint32{afUNIX}}}, errAFNOSUPPORT, "pairs exist for AF_UNIX alone"},
 	{"socketpair", []Test{{Op: "not", Arg: 1, Mask: sockTypeMask, Values: []uint32{sockSTREAM, sockSEQPACKET}}}, errPERM,
 		"one end of a datagram pair can send to any path socket without connect; RAW means DGRAM here"},
@@ -185,6 +192,22 @@ var Table = []Row{
 		"FS_IOC_ENABLE_VERITY makes a file that was opened for reading unwritable for good"},
 	{"ioctl", []Test{{Op: "in", Arg: 1, Mask: 0xffff, Values: []uint32{0x6602, 0x5820, 0x6613}}}, errPERM,
 		"FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR and FS_IOC_SET_ENCRYPTION_POLICY change a file or directory that was opened for reading"},
+}
+
+// pathSockets is the table where the policy grants path sockets: the two kinds that need connect can be made. A datagram
+// socket sends to any path without it.
+func pathSockets(table []Row) []Row {
+	table = slices.Clone(table)
+	for i, row := range table {
+		if row.Name == "socket" && len(row.When) == 1 && row.When[0].Op == "in" && row.When[0].Values[0] == afUNIX {
+			table[i].When = append(slices.Clone(row.When), Test{Op: "not", Arg: 1, Mask: sockTypeMask, Values: []uint32{sockSTREAM, sockSEQPACKET}})
+			table[i].Why = "a datagram socket sends to any path without connect"
+		}
+		if row.Name == "socket" && len(row.When) == 1 && row.When[0].Op == "not" && row.When[0].Arg == 0 {
+			table[i].When = []Test{{Op: "not", Arg: 0, Values: append(slices.Clone(row.When[0].Values), afUNIX)}}
+		}
+	}
+	return table
 }
 
 // btrfsNames are the low halves of the ioctls of btrfs that make or remove a tree by name: SNAP_CREATE, SUBVOL_CREATE,

@@ -151,8 +151,11 @@ func NewSetup(plan *Plan, program string, uid, gid int) (*Setup, error) {
 		b.layer = "namespaces"
 		b.do("name the jail's host", "sethostname", unix.SYS_SETHOSTNAME, "sallyport", len("sallyport"))
 	}
-	if plan.Layers.Has(LayerNetwork) && plan.Network == NetworkNone {
+	if plan.Layers.Has(LayerNetwork) && plan.Network != NetworkHost {
 		b.raiseLoopback()
+	}
+	if plan.Listens() {
+		b.makeListeners(plan)
 	}
 	if plan.Layers.Has(LayerLandlock) {
 		b.makeProbe()

@@ -2,6 +2,7 @@ package jail
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -25,6 +26,7 @@ type mounter struct {
 	host  reg // the host's "/"
 	root  reg // the jail's "/"
 	cover struct{ dir, file reg }
+	files []reg // of plan.Files
 }
 
 // mounts builds the tree and makes it the root. Without the mounts layer only /proc is replaced, when asked.
@@ -49,6 +51,7 @@ func (b *builder) mounts(plan *Plan) {
 	for _, e := range maskedSys {
 		m.mountCover(e.path, true, nil)
 	}
+	m.showFiles()
 	m.leaveHost()
 }
 
@@ -59,12 +62,45 @@ func (m *mounter) makeCovers() {
 	m.do("make the new root's mount point", "mkdirat", unix.SYS_MKDIRAT, fs, "root", 0o755)
 	m.do("make the unreadable directory", "mkdirat", unix.SYS_MKDIRAT, fs, "none", 0)
 	m.do("make the unreadable file", "mknodat", unix.SYS_MKNODAT, fs, "none-file", unix.S_IFREG, 0)
+	for i := range m.plan.Files {
+		m.makeFile(fs, i)
+	}
 	m.setAttr(fs, sealed, "the covers", true)
 	m.attach(fs, m.host, "/proc")
 	const flags = unix.O_PATH | unix.O_CLOEXEC
 	m.cover.dir = m.get("open the unreadable directory", "openat", unix.SYS_OPENAT, fs, "none", flags, 0)
 	m.cover.file = m.get("open the unreadable file", "openat", unix.SYS_OPENAT, fs, "none-file", flags, 0)
+	for i, f := range m.plan.Files {
+		m.files = append(m.files, m.get("open "+string(f.Path), "openat", unix.SYS_OPENAT, fs, fileName(i), flags, 0))
+	}
 	m.close(fs)
+}
+
+func fileName(i int) string { return "file-" + strconv.Itoa(i) }
+
+// makeFile writes one of the plan's files.
+func (m *mounter) makeFile(fs reg, i int) {
+	f := m.plan.Files[i]
+	what := "make " + string(f.Path)
+	fd := m.get(what, "openat", unix.SYS_OPENAT, fs, fileName(i), unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o444)
+	m.do(what, "fchmod", unix.SYS_FCHMOD, fd, 0o444) // whatever the umask of the host
+	m.do(what, "write", unix.SYS_WRITE, fd, string(f.Content), len(f.Content))
+	m.close(fd)
+}
+
+// showFiles puts the plan's files in the place of what is there, which may be a symbolic link: then the link itself is
+// hidden, and where it leads does not matter.
+func (m *mounter) showFiles() {
+	for i, f := range m.plan.Files {
+		path := string(f.Path)
+		m.optional(func() reg { return m.resolve(m.root, path) }, func(target reg) {
+			tree := m.cloneFD(m.files[i], path)
+			m.join(tree, target, path)
+			m.close(tree)
+			m.close(target)
+		})
+		m.close(m.files[i])
+	}
 }
 
 // enterRoot clones the host's tree, makes it read-only all the way down, and makes it the root. The old root stays
