@@ -207,9 +207,9 @@ var refusalTexts = []refusalText{
 	{"one that leads to a private address", "curl -sS --max-time 9 http://private.example.test/", 0, []string{"private"}, "private.example.test:80", []string{"private"}},
 	{"another server name in the tunnel", "curl -sS --max-time 9 --connect-to evil.test:443:api.example.test:443 https://evil.test/", -1, nil, "api.example.test:443", []string{"evil.test"}},
 	{"another server name without proxy", "curl -sS --noproxy '*' --max-time 9 --connect-to evil.test:443:api.example.test:443 https://evil.test/", -1, nil, "api.example.test:443", []string{"evil.test"}},
-	{"a port that is not granted", "curl -sS --max-time 9 http://port.test:81/", 0, []string{"403"}, "port.test:81", nil},
-	{"a name that ends like an allowed one", "curl -sS --max-time 9 http://evilexample.test/", 0, []string{"403"}, "evilexample.test:80", nil},
-	{"a name that begins like an allowed one", "curl -sS --max-time 9 http://api.example.test.evil/", 0, []string{"403"}, "api.example.test.evil:80", nil},
+	{"a port that is not granted", "curl -sS --max-time 9 http://port.test:81/", 0, []string{"not on the allow-list for port 81"}, "port.test:81", nil},
+	{"a name that ends like an allowed one", "curl -sS --max-time 9 http://evilexample.test/", 0, []string{"not on the allow-list"}, "evilexample.test:80", nil},
+	{"a name that begins like an allowed one", "curl -sS --max-time 9 http://api.example.test.evil/", 0, []string{"not on the allow-list"}, "api.example.test.evil:80", nil},
 }
 
 // What a refused program prints, and what is recorded, says the truth: what was tried, which rule, what would allow it
