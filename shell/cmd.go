@@ -138,6 +138,7 @@ func (c *Cmd) launch() error {
 		j.end()
 		c.box.give(j)
 	}()
+	c.box.prepare()
 	return nil
 }
 

@@ -43,3 +43,13 @@ func TimedStart(ctx context.Context, s *Sandbox) (steps []jail.Step, executed, r
 	j.discard()
 	return steps, executed, ready, err
 }
+
+// Waiting is how many jails are ready.
+func Waiting(s *Sandbox) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.ready)
+}
+
+// FirstProcess is the host's number of the first process of a command's jail.
+func FirstProcess(c *Cmd) int { return c.jail.pid }

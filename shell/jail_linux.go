@@ -340,6 +340,13 @@ func (c *Completion) setSignal(s syscall.Signal) {
 	}
 }
 
+// sound says whether a jail that waits is still there: somebody, or the kernel for want of memory, may have killed it.
+func (j *jailProcess) sound() bool {
+	poll := []unix.PollFd{{Fd: int32(j.sock.Fd()), Events: unix.POLLIN}}
+	n, err := unix.Poll(poll, 0)
+	return err == nil && n == 0
+}
+
 // kill ends the jail: the kernel kills the whole PID namespace with its first process.
 func (j *jailProcess) kill() {
 	_ = j.process.Kill() // it may have ended already
