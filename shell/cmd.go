@@ -132,11 +132,13 @@ func (c *Cmd) launch() error {
 	c.mu.Unlock()
 	stop := context.AfterFunc(c.ctx, j.kill)
 	go func() { // not in Wait: a sandbox can be closed although nobody waits for its commands
-		defer close(c.ended)
 		c.done, c.jailErr = j.wait()
 		stop()
+		close(c.ended)
+		j.end()
 		c.box.give(j)
 	}()
+	c.box.prepare()
 	return nil
 }
 

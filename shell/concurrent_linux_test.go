@@ -40,7 +40,7 @@ func TestConcurrentCommands(t *testing.T) {
 		})
 	}
 	group.Wait()
-	require.Empty(t, children())
+	noChildren(t)
 }
 
 // TestConcurrentSandboxes: two policies at once in one process; each command has its own sandbox's and no other.

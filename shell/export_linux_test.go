@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"time"
 
 	"sallyport/policy"
 	"sallyport/shell/internal/jail"
@@ -20,3 +21,35 @@ func PlannedFor(ctx context.Context, p policy.Policy, o Options) (jail.Plan, err
 	plan.end()
 	return plan.wire, nil
 }
+
+// TimedStart sets one jail up and gives what the set-up's calls took, and how long it was until the calls had ended, and
+// until the first process was ready.
+func TimedStart(ctx context.Context, s *Sandbox) (steps []jail.Step, executed, ready time.Duration, err error) {
+	plan, err := s.usePlan(ctx)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	defer s.releasePlan(plan)
+	plan.setup.Time()
+	begin := time.Now()
+	j, err := plan.launch()
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	executed = time.Since(begin)
+	_, err = j.receive()
+	ready = time.Since(begin)
+	steps = plan.setup.Steps()
+	j.discard()
+	return steps, executed, ready, err
+}
+
+// Waiting is how many jails are ready.
+func Waiting(s *Sandbox) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.ready)
+}
+
+// FirstProcess is the host's number of the first process of a command's jail.
+func FirstProcess(c *Cmd) int { return c.jail.pid }

@@ -139,5 +139,5 @@ func TestHelperThatHangs(t *testing.T) {
 	_, err = shell.Open(ctx, policy.Policy{}, shell.Options{Helper: yes})
 	code(t, err, shell.CodeFailed)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Empty(t, children())
+	noChildren(t)
 }

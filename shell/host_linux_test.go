@@ -92,15 +92,29 @@ func descriptors(t testing.TB) []string {
 	return open
 }
 
-// noNewDescriptors asserts that no descriptor is open that was not open before.
+// noNewDescriptors asserts that no descriptor stays open that was not open before. A jail is taken apart after its command
+// has been waited for.
 func noNewDescriptors(t testing.TB, before []string) {
 	t.Helper()
-	left := slices.Clone(before)
-	for _, d := range descriptors(t) {
-		i := slices.Index(left, d)
-		require.GreaterOrEqual(t, i, 0, "%s is new; before there were %v", d, before)
-		left = slices.Delete(left, i, i+1)
-	}
+	var more []string
+	eventually(t, func() bool {
+		left := slices.Clone(before)
+		more = nil
+		for _, d := range descriptors(t) {
+			if i := slices.Index(left, d); i >= 0 {
+				left = slices.Delete(left, i, i+1)
+			} else {
+				more = append(more, d)
+			}
+		}
+		return len(more) == 0
+	}, "new are %v; before there were %v", &more, before)
+}
+
+// noChildren asserts that no process of this one stays.
+func noChildren(t testing.TB) {
+	t.Helper()
+	eventually(t, func() bool { return len(children()) == 0 }, "processes are left")
 }
 
 // eventually polls a condition. What it waits for takes milliseconds: the bound is for a busy machine.

@@ -42,6 +42,7 @@ type jailProcess struct {
 	oom  atomic.Bool // the host killed it, because the kernel had begun to kill for memory
 
 	// Set by wait:
+	reaped   bool           // the first process has been waited for
 	breaches map[string]int // limits that the command ran into
 	records  []Violation    // what was denied, in the order in which it came up
 	killed   bool           // PID 1 was killed before the command had ended
@@ -220,11 +221,18 @@ func (j *jailProcess) sendCommand(spec commandSpec, files []*os.File) error {
 	return j.send(jail.Message{Spawn: spawn}, unix.UnixRights(fds...))
 }
 
-// wait waits until the command has ended and nothing of the jail is left.
+// wait waits until the command and everything that it started has ended. The first process may still be there, on its
+// way out: end waits for that.
 func (j *jailProcess) wait() (Completion, error) {
 	m, err := j.receive()
-	state, waitErr := j.process.Wait()
-	defer j.release()
+	var state *os.ProcessState
+	var waitErr error
+	// Taking a jail's mounts apart takes the kernel a millisecond, which nobody needs to wait for. A control group is
+	// removed by a process that is in a jail, and what a tree killed by a limit leaves is counted when it has ended.
+	if err != nil || m.Exited == nil || !m.Exited.Alone || j.cgroup != nil {
+		state, waitErr = j.process.Wait()
+		j.reaped = true
+	}
 	defer j.finishNotes()
 	j.network.close()
 	j.breaches = j.cgroup.breaches()
@@ -291,6 +299,14 @@ func violation(d *jail.Denied) Violation {
 	return v
 }
 
+// end waits until nothing of the jail is left, and gives back what the host holds of it.
+func (j *jailProcess) end() {
+	if !j.reaped {
+		_, _ = j.process.Wait() // it has told all there is to tell
+	}
+	j.release()
+}
+
 // release gives back what the host holds of a jail that is gone.
 func (j *jailProcess) release() {
 	j.gone.Store(true)
@@ -335,6 +351,13 @@ func (c *Completion) setSignal(s syscall.Signal) {
 	if c.Signal == "" {
 		c.Signal = fmt.Sprintf("signal %d", c.signal) // real-time signals have no name
 	}
+}
+
+// sound says whether a jail that waits is still there: somebody, or the kernel for want of memory, may have killed it.
+func (j *jailProcess) sound() bool {
+	poll := []unix.PollFd{{Fd: int32(j.sock.Fd()), Events: unix.POLLIN}}
+	n, err := unix.Poll(poll, 0)
+	return err == nil && n == 0
 }
 
 // kill ends the jail: the kernel kills the whole PID namespace with its first process.

@@ -44,7 +44,7 @@ func TestNothingLeaks(t *testing.T) {
 		}
 	}
 	noNewDescriptors(t, before)
-	require.Empty(t, children())
+	noChildren(t)
 	require.Equal(t, mounts, read(t, "/proc/self/mountinfo"))
 	eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines }, "goroutines are left")
 }
@@ -88,7 +88,7 @@ func TestOpenAndCloseLeaks(t *testing.T) {
 		cycle()
 	}
 	noNewDescriptors(t, before)
-	require.Empty(t, children())
+	noChildren(t)
 	names, err := readNames(dir)
 	require.NoError(t, err)
 	require.Equal(t, []string{".bashrc"}, names, "nothing was left in the workspace")

@@ -28,7 +28,7 @@ func openLimited(t *testing.T, p policy.Policy, l shell.Limits, name string) (bo
 		e := code(t, err, shell.CodeDependencyMissing)
 		require.Equal(t, "limits", e.Layer)
 		require.NotEmpty(t, e.Hints)
-		require.Empty(t, children())
+		noChildren(t)
 		t.Logf("the limit of %s cannot be put up here, and Open says so: %v", name, err)
 		return nil, false
 	}

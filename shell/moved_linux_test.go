@@ -87,7 +87,7 @@ func TestHostTakesAway(t *testing.T) {
 			require.NotZero(t, e.Errno)
 			require.Nil(t, cmd.Completion)
 			require.NoFileExists(t, filepath.Join(elsewhere, "ran"))
-			require.Empty(t, children())
+			noChildren(t)
 		})
 	}
 	require.NoError(t, os.RemoveAll(work))

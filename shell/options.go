@@ -31,6 +31,10 @@ type Options struct {
 	// mount anyway, and one that the host makes or puts in its place while a command runs is covered as soon as the kernel
 	// tells of it; with StrictReads it cannot be read in that moment either. Each open for reading costs more.
 	StrictReads bool
+	// Warm is how many jails are kept ready for commands to come, so that starting one costs little more than a fork and an
+	// exec. Each is a process that waits, of 10 MB or less. Zero means 1; a negative number means none. The first command
+	// of a sandbox finds one in any case: Open sets it up.
+	Warm int
 	// TmpBytes bounds each of the command's private /tmp, /var/tmp and /dev/shm. Zero means 512 MiB: enough for a
 	// compiler's temporary files, small enough that filling it does not hurt the host's memory.
 	TmpBytes int64

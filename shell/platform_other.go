@@ -63,4 +63,6 @@ func (*jailProcess) wait() (Completion, error) { return Completion{}, supported(
 func (*jailProcess) reported() Report          { return Report{} }
 func (*jailProcess) signal(os.Signal) error    { return supported() }
 func (*jailProcess) kill()                     {}
+func (*jailProcess) sound() bool               { return false }
+func (*jailProcess) end()                      {}
 func (*jailProcess) discard()                  {}

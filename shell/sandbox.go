@@ -19,14 +19,18 @@ type Sandbox struct {
 
 	mu     sync.Mutex // of what follows, and of rules
 	closed bool
-	spare  *jailProcess          // set up by Open, for the first command
+	ready  []*jailProcess        // set up, for the commands to come; the oldest first
+	making int                   // jails that are being set up to be ready
+	expect []chan *jailProcess   // commands that wait for one of those; each gets a jail, or nil
 	live   map[*jailProcess]bool // in use
-	done   sync.WaitGroup        // commands that have not ended
+	done   sync.WaitGroup        // commands that have not ended, and jails that are being made ready
+	ctx    context.Context       // ends with the sandbox
+	cancel context.CancelFunc
 }
 
 // Open checks the policy and the options, finds out what exists of the names to protect, and sets a first jail up, so
 // that a layer or limit that this machine cannot put up fails here and not at the first command. That jail serves the
-// first command. Close the sandbox when done.
+// first command; [Options.Warm] says how many are kept ready for those that follow. Close the sandbox when done.
 //
 // Errors are *Error: CodeUnsupportedEnv on a platform without a process boundary, CodeInvalidConfig for a policy or
 // option that cannot be enforced, CodeDependencyMissing and CodeFailed for a machine that cannot.
@@ -52,12 +56,14 @@ func Open(ctx context.Context, p policy.Policy, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{rules: rules, options: o, env: env, plan: plan, live: map[*jailProcess]bool{}}
-	if s.spare, err = plan.start(ctx); err != nil {
+	first, err := plan.start(ctx)
+	if err != nil {
 		plan.end()
 		return nil, err
 	}
-	s.report = s.spare.report
+	s := &Sandbox{rules: rules, options: o, env: env, plan: plan, report: first.report,
+		ready: []*jailProcess{first}, live: map[*jailProcess]bool{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
 }
 
@@ -100,15 +106,14 @@ func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	first := !s.closed
 	s.closed = true
-	spare := s.spare
-	s.spare = nil
+	ready := s.ready
+	s.ready = nil
 	for j := range s.live {
 		j.kill()
 	}
 	s.mu.Unlock()
-	if spare != nil {
-		spare.discard()
-	}
+	s.cancel()
+	discardAll(ready)
 	s.done.Wait()
 	if first {
 		s.plan.end()
@@ -116,18 +121,16 @@ func (s *Sandbox) Close() error {
 	return nil
 }
 
-// take gives a jail that is ready: the one Open made, while what it shows is still what the host has, or a new one.
+// take gives a jail: one that is ready, while what it shows is still what the host has, or a new one.
 func (s *Sandbox) take(ctx context.Context) (*jailProcess, error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return nil, errClosed()
 	}
-	spare := s.spare
-	s.spare = nil
 	s.done.Add(1)
 	s.mu.Unlock()
-	j, err := s.fresh(ctx, spare)
+	j, err := s.current(ctx)
 	if err != nil {
 		s.done.Done()
 		return nil, err
@@ -143,21 +146,13 @@ func (s *Sandbox) take(ctx context.Context) (*jailProcess, error) {
 	return j, nil
 }
 
-func (s *Sandbox) fresh(ctx context.Context, spare *jailProcess) (*jailProcess, error) {
+// fresh sets a jail up.
+func (s *Sandbox) fresh(ctx context.Context) (*jailProcess, error) {
 	plan, err := s.usePlan(ctx)
 	if err != nil {
-		if spare != nil {
-			spare.discard()
-		}
 		return nil, err
 	}
 	defer func() { s.releasePlan(plan) }()
-	if spare != nil {
-		if spare.plan == plan && plan.current() {
-			return spare, nil
-		}
-		spare.discard()
-	}
 	for range maxRenewals {
 		j, err := plan.start(ctx)
 		if err != nil {

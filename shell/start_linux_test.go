@@ -91,7 +91,7 @@ func TestOpenWithDeadContext(t *testing.T) {
 	_, err := shell.Open(ctx, policy.Policy{}, shell.Options{})
 	code(t, err, shell.CodeFailed)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Empty(t, children())
+	noChildren(t)
 }
 
 // TestOpenContextBoundsOpenOnly: a sandbox outlives the context it was opened with.

@@ -71,6 +71,7 @@ func cmdRun(p *program, args []string) (status int, err error) {
 	defer r.signals.stop()
 	r.request.options.OnViolation = r.outputs.tell
 
+	r.request.options.Warm = -1 // there is no second command
 	box, err := shell.Open(context.Background(), r.request.policy, r.request.options)
 	if err != nil {
 		return 0, err

@@ -49,7 +49,7 @@ func begin(s *Setup, flags uintptr, files map[reg]int) (int, error) {
 	syscall.ForkLock.Lock()
 	defer syscall.ForkLock.Unlock()
 	runtimeBeforeFork()
-	result := fork(s.calls, regs, flags|uintptr(unix.SIGCHLD), packet)
+	result := fork(s.calls, regs, s.times, flags|uintptr(unix.SIGCHLD), packet)
 	runtimeAfterFork()
 	if errno := syscall.Errno(-result); result > maxErrno {
 		return 0, errno
@@ -101,12 +101,12 @@ func clone(flags uintptr) (result uintptr)
 //go:norace
 //go:nosplit
 //go:nocheckptr
-func fork(calls []call, regs []uintptr, flags uintptr, packet *failurePacket) uintptr {
+func fork(calls []call, regs []uintptr, times []unix.Timespec, flags uintptr, packet *failurePacket) uintptr {
 	if result := clone(flags); result != 0 {
 		return result
 	}
 	runtimeAfterForkInChild()
-	perform(calls, regs, packet)
+	perform(calls, regs, times, packet)
 	for {
 		syscall.RawSyscall6(syscall.SYS_EXIT_GROUP, 1, 0, 0, 0, 0, 0)
 	}
@@ -117,9 +117,12 @@ func fork(calls []call, regs []uintptr, flags uintptr, packet *failurePacket) ui
 //go:norace
 //go:nosplit
 //go:nocheckptr
-func perform(calls []call, regs []uintptr, packet *failurePacket) {
+func perform(calls []call, regs []uintptr, times []unix.Timespec, packet *failurePacket) {
 	for i := 0; i < len(calls); i++ {
 		c := &calls[i]
+		if i < len(times) {
+			syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&times[i])), 0)
+		}
 		for a, r := range c.from {
 			if r != 0 {
 				c.args[a] = regs[r]

@@ -162,6 +162,7 @@ type Exited struct {
 	MaxRSSKB  int64
 	Limit     string // the limit that made PID 1 kill the tree, if one did
 	LimitSeen int64  // what was measured when it did
+	Alone     bool   // nothing else is left in the jail: there is nothing to wait for
 }
 
 // Signal asks PID 1 to pass a signal to the command's process group.

@@ -65,6 +65,7 @@ func serve(plan *Plan, names *namesLayer) error {
 	watch := startWatch(plan)
 	go followHost(pid, len(groups) > 0, &names.outside)
 	exited := reap(pid)
+	exited.Alone = nobodyLeft()
 	exited.Limit, exited.LimitSeen = watch.breach()
 	names.records.finish()
 	if send(Message{Exited: exited}) != nil { // the host is gone
@@ -119,6 +120,18 @@ func reap(pid int) *Exited {
 				MaxRSSKB: int64(usage.Maxrss),
 			}
 		}
+	}
+}
+
+// nobodyLeft says whether PID 1 is the only process of the jail. What outlives its parent becomes a child of PID 1, so
+// where there is no child there is nobody.
+func nobodyLeft() bool {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if err == unix.EINTR || pid > 0 {
+			continue
+		}
+		return err == unix.ECHILD
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -18,9 +19,10 @@ import (
 // A Setup is made once for a sandbox and run for every jail, one at a time.
 type Setup struct {
 	calls []call
-	notes []note // what each call is for, in the same order
-	regs  int    // how many registers it uses
-	keep  []any  // memory that the calls point to
+	notes []note          // what each call is for, in the same order
+	regs  int             // how many registers it uses
+	keep  []any           // memory that the calls point to
+	times []unix.Timespec // when each call began, when they are timed
 }
 
 // call is one system call.
@@ -172,6 +174,39 @@ func NewSetup(plan *Plan, program string, uid, gid int) (*Setup, error) {
 	}
 	runtime.KeepAlive(b.keep)
 	return &b.Setup, nil
+}
+
+// Step is how long the calls of one kind took in the newest jail that a timed set-up has put up.
+type Step struct {
+	Layer, Call string
+	Calls       int
+	Took        time.Duration
+}
+
+// Time has every call timed from now on, for a benchmark: the steps tell where the time goes.
+func (s *Setup) Time() { s.times = make([]unix.Timespec, len(s.calls)) }
+
+// Steps are the calls, in their order, those in a row that are alike added up. The last one, which executes, is told by
+// the time until now.
+func (s *Setup) Steps() []Step {
+	var steps []Step
+	for i, n := range s.notes {
+		if i+1 >= len(s.times) || s.times[i].Nano() == 0 {
+			continue
+		}
+		next := i + 1
+		for next+1 < len(s.times) && s.times[next].Nano() == 0 {
+			next++ // passed over
+		}
+		took := time.Duration(s.times[next].Nano() - s.times[i].Nano())
+		if last := len(steps) - 1; last >= 0 && steps[last].Layer == n.layer && steps[last].Call == n.call {
+			steps[last].Calls++
+			steps[last].Took += took
+			continue
+		}
+		steps = append(steps, Step{n.layer, n.call, 1, took})
+	}
+	return steps
 }
 
 // strings lays out a NULL-terminated array of C strings.
