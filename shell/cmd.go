@@ -131,16 +131,24 @@ func (c *Cmd) launch() error {
 	c.jail, c.ended = j, make(chan struct{})
 	c.mu.Unlock()
 	stop := context.AfterFunc(c.ctx, j.kill)
+	// Setting the next jail up takes both processors of a small machine for some milliseconds; a short command ends first.
+	soon := time.AfterFunc(shortCommand, c.box.prepare)
 	go func() { // not in Wait: a sandbox can be closed although nobody waits for its commands
 		c.done, c.jailErr = j.wait()
 		stop()
+		early := soon.Stop()
 		close(c.ended)
 		j.end()
+		if early {
+			c.box.prepare()
+		}
 		c.box.give(j)
 	}()
-	c.box.prepare()
 	return nil
 }
+
+// shortCommand is how long a command may take before the jail for the next one is set up beside it.
+const shortCommand = 5 * time.Millisecond
 
 // explained adds the rule that hides a working directory, when one does.
 func (s *Sandbox) explained(err error, dir string) error {
