@@ -3,6 +3,8 @@ package hostfuncs_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"sallyport/compartment/goja"
 	"sallyport/fs"
 	"sallyport/hostfuncs"
+	"sallyport/policy"
 )
 
 // show evaluates programs one after the other, each in a compartment of its own, and prints what comes of them.
@@ -90,4 +93,26 @@ func ExampleListDirectory() {
 	// Output:
 	// ok [{name: "docs", type: "directory"}, {name: "plan.md", type: "file"}]
 	// refused [Error: "..": the path leads out of the workspace; write a path below its root]
+}
+
+// Requests to one host, and to no other.
+func ExampleFetch() {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"weather":"fair"}`) }))
+	defer api.Close()
+	// A host's own service is granted by its address; api.example.com needs no more than its name.
+	p := policy.Policy{Network: policy.Network{AllowedDomains: []string{api.Listener.Addr().String()}}}
+	rules, err := p.Compile(policy.CompileOptions{})
+	if err != nil {
+		panic(err)
+	}
+	fetch, err := hostfuncs.Fetch(hostfuncs.FetchOptions{Rules: rules})
+	if err != nil {
+		panic(err)
+	}
+	show([]compartment.Power{fetch},
+		fmt.Sprintf(`JSON.parse((await fetch(%q)).text).weather`, api.URL),
+		`await fetch("https://api.example.org/")`)
+	// Output:
+	// ok "fair"
+	// refused [Error: fetch: tried to connect to api.example.org:443, which is not on the allow-list; add "api.example.org:443" to network.allowedDomains; this is policy, not a fault]
 }

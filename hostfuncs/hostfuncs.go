@@ -16,10 +16,11 @@
 //	Clock          clock()                           the time, rounded, never going back
 //	Random         random(), randomBytes(count)      chance
 //	Timers         sleep(ms)                         waiting
+//	Fetch          fetch(url, options)               HTTP requests to hosts on a list
 //	Scratch        scratch.get, set, delete, keys    notes that outlive an evaluation, up to a number of bytes
 //
 // All but the console answer with a promise, count as calls of the host, and have no gate until Gated gives them one.
-// Powers that reach the network, search, or call other tools are not here.
+// Powers that search or call other tools are not here.
 //
 // A power that was made here can be narrowed by setting its fields (p.Limits.Calls = 10) and by Gated and Revocable.
 //

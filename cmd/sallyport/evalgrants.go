@@ -10,6 +10,7 @@ import (
 	"sallyport/compartment"
 	"sallyport/fs"
 	"sallyport/hostfuncs"
+	"sallyport/policy"
 )
 
 // grantable is a power that --grant can hand in.
@@ -29,6 +30,7 @@ func grantables() []grantable {
 		{"clock", "", plain(func() []compartment.Power { return []compartment.Power{hostfuncs.Clock(0)} })},
 		{"random", "", plain(func() []compartment.Power { return hostfuncs.Random(nil) })},
 		{"timers", "", plain(func() []compartment.Power { return []compartment.Power{hostfuncs.Timers(0)} })},
+		{"fetch", "HOST[,HOST...]", fetchGrant},
 		{"scratch", "", plain(func() []compartment.Power { return hostfuncs.Scratch(0) })},
 	}
 }
@@ -112,4 +114,18 @@ func (h *holdings) close() error {
 		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// fetchGrant makes fetch for the hosts that the scope lists, each as in network.allowedDomains of a policy.
+func fetchGrant(_ *holdings, hosts string) ([]compartment.Power, error) {
+	p := policy.Policy{Network: policy.Network{AllowedDomains: strings.Split(hosts, ",")}}
+	rules, err := p.Compile(policy.CompileOptions{})
+	if err != nil {
+		return nil, err
+	}
+	power, err := hostfuncs.Fetch(hostfuncs.FetchOptions{Rules: rules})
+	if err != nil {
+		return nil, err
+	}
+	return []compartment.Power{power}, nil
 }

@@ -117,6 +117,7 @@ other source is JavaScript or, when it is none, TypeScript.
                           clock              clock(), in ms, rounded
                           random             random(), randomBytes(count)
                           timers             sleep(ms)
+                          fetch=HOST,...     fetch(url, options), to these hosts
                           scratch            scratch.get, set, delete, keys
   --session             evaluate several sources, which share what they declare:
                         -e and FILE can be repeated; without them each line of
