@@ -81,8 +81,16 @@ func (r *Rules) intersectFiles(a, b *Rules) {
 
 	r.addEntries(&r.allowRead, &f.AllowRead, commonReads(a, b))
 	r.addEntries(&r.denyRead, &f.DenyRead, joined(a.denyRead.entries, b.denyRead.entries))
-	r.addEntries(&r.allowWrite, &f.AllowWrite, commonWrites(a, b))
-	r.addEntries(&r.denyWrite, &f.DenyWrite, joined(a.denyWrite.entries, b.denyWrite.entries))
+	writes := commonWrites(a, b)
+	r.addEntries(&r.allowWrite, &f.AllowWrite, writes)
+	denied := joined(a.denyWrite.entries, b.denyWrite.entries)
+	for _, e := range writes {
+		if isMandatory(a, &e) || isMandatory(b, &e) { // for a root that is left out, perhaps
+			e.List, e.Allow, e.Optional = "denyWrite", false, false
+			denied = joined(denied, []Entry{e})
+		}
+	}
+	r.addEntries(&r.denyWrite, &f.DenyWrite, denied)
 }
 
 func both(a, b []string) []string {
@@ -159,7 +167,8 @@ func commonWrites(a, b *Rules) []Entry {
 			all = append(all, e)
 			covered := side.other.allowWrite.covering(e.keys[0]) != nil ||
 				e.Glob && slices.ContainsFunc(side.other.allowWrite.entries, func(o Entry) bool { return sameEntry(&o, &e) })
-			if covered && side.other.showsHost(&e) && !isMandatory(a, &e) && !isMandatory(b, &e) {
+			mandatory := e.Glob && (isMandatory(a, &e) || isMandatory(b, &e))
+			if covered && side.other.showsHost(&e) && !mandatory {
 				kept = joined(kept, []Entry{e})
 			}
 		}
@@ -174,7 +183,7 @@ func isMandatory(r *Rules, e *Entry) bool {
 }
 
 // withoutLostRoots drops what could give up a mandatory name. Some names hold at the top of each writable root alone, and a root that is left out takes
-// them along: for paths see isMandatory; where patterns are about, every entry around or inside of one that is left out goes too.
+// them along. A path that is such a name is denied besides; where patterns are about, every entry around or inside of one that is left out goes too.
 func withoutLostRoots(kept, all []Entry) []Entry {
 	for {
 		before := len(kept)

@@ -26,6 +26,11 @@ func supported() error {
 
 func errnoText(errno syscall.Errno) string { return errno.Error() }
 
+func platformText() (string, []string) { return runtime.GOOS, nil }
+
+// HostConfinement finds out nothing on this platform.
+func HostConfinement() Confinement { return Confinement{Landlock: -1} }
+
 // The rest lets the package compile here. Open refuses before any of it is reached, and a Sandbox that Open did not
 // make has no jail to give.
 type (
@@ -50,6 +55,7 @@ func makePlan(context.Context, policy.Policy, *policy.Rules, []jail.Resolved, Op
 }
 
 func (*jailPlan) start(context.Context) (*jailProcess, error)  { return nil, supported() }
+func (*jailPlan) rulesWritten() (*policy.Rules, error)         { return nil, supported() }
 func (p *jailPlan) renewed(context.Context) (*jailPlan, error) { return nil, supported() }
 func (*jailPlan) listens() bool                                { return false }
 func (*jailPlan) setLists(*policy.Rules)                       {}
