@@ -72,11 +72,9 @@ func (e *sandboxed) Narrow(ctx context.Context, p policy.Policy) error {
 		return joined(err, next.Close())
 	}
 	e.mu.Lock()
-	old := e.box
+	e.retired = append(e.retired, e.box)
 	e.box = next
-	e.retired = append(e.retired, old)
 	e.mu.Unlock()
-	old.dropSpare()
 	return e.sweep()
 }
 
@@ -159,27 +157,6 @@ func (s *Sandbox) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.live) > 0
-}
-
-// dropSpare ends the jail that was set up for a first command that will not come.
-func (s *Sandbox) dropSpare() {
-	s.mu.Lock()
-	spare := s.spare
-	s.spare = nil
-	s.mu.Unlock()
-	if spare != nil {
-		spare.discard()
-	}
-}
-
-// narrowNetwork has the running commands of the sandbox keep to a narrower network section. Those that have none need
-// nothing; one that shares the host's network cannot be taken out of it.
-func (s *Sandbox) narrowNetwork(next *policy.Rules) error {
-	if s.rules.Policy().Network.Unrestricted && !next.Policy().Network.Unrestricted && s.busy() {
-		return &Error{Code: CodeNarrowingUnsupported, Detail: "narrow network: a running command shares the host's network, and cannot be taken out of it",
-			Hints: []string{"wait until the running commands have ended, or dispose of the session"}}
-	}
-	return nil
 }
 
 // inForce are the rules that the next command's jail will have, read from what it is made from.

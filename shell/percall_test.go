@@ -156,7 +156,7 @@ func TestPerCallNothingIgnored(t *testing.T) {
 		require.NoError(t, err)
 		own := policy.Policy{
 			Filesystem: policy.Filesystem{AllowWrite: policy.Paths(pick(base, other)...), DenyRead: policy.Paths(pick("/etc", "/opt")...),
-				AllowRead: policy.Paths(pick("/etc/hosts")...), DenyWrite: policy.Paths(pick(base+"/a")...), AllowMandatory: pick(".bashrc"), AllowGitConfig: rnd.IntN(2) == 0},
+				AllowRead: policy.Paths(pick("/etc/hosts")...), DenyWrite: policy.Paths(pick(base + "/a")...), AllowMandatory: pick(".bashrc"), AllowGitConfig: rnd.IntN(2) == 0},
 			Network: policy.Network{AllowedDomains: pick("a.test", "b.test", "c.test"), DeniedDomains: pick("a.test"), Unrestricted: false},
 		}
 		if err := runIn(t, s, under(own)); err == nil {
