@@ -42,8 +42,8 @@ type Cmd struct {
 	// whole tree is dead by then, so only a slow writer takes time.
 	WaitDelay time.Duration
 	// Policy is for this command alone and replaces that of its session, whole. PolicyFunc is asked for one instead, once,
-	// when Start has checked everything else that it can; nil from it means the session's. Only commands of a [Session]
-	// may have them, and not both. See [Session.Command].
+	// when Start has checked everything else that it can; nil from it means the session's. It must not dispose of the
+	// session. Only commands of a [Session] may have them, and not both. See [Session.Command].
 	Policy     *policy.Policy
 	PolicyFunc func(context.Context) (*policy.Policy, error)
 	// ID names the command in violations and events. Start makes one when it is empty.

@@ -33,15 +33,20 @@ func (s *Session) start(c *Cmd) error {
 	if err != nil {
 		return err
 	}
+	started := false
+	defer func() {
+		if !started { // also when the caller's function or sink panics: Dispose waits for whatever has entered
+			s.leave(c, ctx)
+		}
+	}()
 	p, err := s.spawn(ctx, c)
 	if err != nil {
-		disposed := errors.Is(context.Cause(ctx), ErrDisposed)
-		s.leave(c, ctx)
-		if disposed {
+		if errors.Is(context.Cause(ctx), ErrDisposed) {
 			return &Error{Code: CodeNotInitialized, Detail: "start " + c.Path, Err: ErrDisposed}
 		}
 		return err
 	}
+	started = true
 	c.mu.Lock()
 	c.process = p
 	c.mu.Unlock()

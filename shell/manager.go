@@ -92,6 +92,11 @@ func (m *Manager) Open(ctx context.Context, o SessionOptions) (*Session, error) 
 	if o.Enforcer == nil {
 		o.Enforcer = NewEnforcer(Options{})
 	}
+	if _, ours := o.Enforcer.(native); ours {
+		if err := supported(); err != nil { // before anything else, a context that is over included (R23)
+			return nil, err
+		}
+	}
 	if err := m.wait(ctx, "open a session"); err != nil {
 		return nil, err
 	}
@@ -291,6 +296,8 @@ func (m *Manager) tell(e Event) {
 		return
 	}
 	e.Time = time.Now()
-	e.Subject, e.Detail = withoutPaths(e.Subject), withoutPaths(e.Detail)
+	for _, text := range []*string{&e.Command, &e.Subject, &e.Detail} {
+		*text = withoutPaths(*text)
+	}
 	m.options.OnEvent(e)
 }

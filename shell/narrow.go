@@ -41,7 +41,11 @@ func (s *Session) Narrow(ctx context.Context, p policy.Policy) error {
 	if err := policy.Subset(next, live); err != nil {
 		return conflict("narrow a session", err, next, live)
 	}
-	if axis := changedAxis(live, next); axis != "" && !s.canNarrow(from) {
+	if !s.canNarrow(from) {
+		axis := changedAxis(live, next)
+		if axis == "" {
+			return nil // it is what is in force already
+		}
 		return &Error{Code: CodeNarrowingUnsupported, Detail: "narrow " + axis + ": this enforcer cannot narrow what is in force",
 			Hints: []string{"open another session with the narrower policy"}}
 	}
@@ -71,7 +75,7 @@ func (s *Session) narrowTo(ctx context.Context, from Enforcement, p policy.Polic
 	if err := s.narrowCommands(ctx, next); err != nil {
 		return err
 	}
-	owns := from == e.enforced
+	owns := e.ownedBy(s)
 	if owns {
 		for _, other := range e.others(s) {
 			if err := other.narrowUnder(ctx, next); err != nil {
@@ -98,6 +102,13 @@ func (s *Session) narrowTo(ctx context.Context, from Enforcement, p policy.Polic
 		return conflict("narrow a session: the enforcer has not done it", err, live, next)
 	}
 	return nil
+}
+
+// ownedBy says whether the session is the one whose policy is the baseline.
+func (e *establishment) ownedBy(s *Session) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.owned && e.owner == s
 }
 
 // others are the live sessions that rest on the same establishment.

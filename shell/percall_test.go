@@ -21,7 +21,7 @@ func under(p policy.Policy) func(*shell.Cmd) {
 }
 
 // TestPerCallReplaces: a command's own policy replaces the session's whole, may grant files that the session does not, and is
-// gone with the command (R133-R135; the live test shows it with real children).
+// gone with the command (R133, R134, R135; the live test shows it with real children).
 func TestPerCallReplaces(t *testing.T) {
 	base, own := t.TempDir(), t.TempDir()
 	files := func(dir string) policy.Policy {
@@ -56,7 +56,7 @@ func TestPerCallAboveBaseline(t *testing.T) {
 }
 
 // TestNetworkEqualityTable: where the enforcer cannot keep a network to one command, a command's own network section has to be
-// the session's: as sets, with flag and reasons. Every other one is refused before anything is started (R140-R144); the error
+// the session's: as sets, with flag and reasons. Every other one is refused before anything is started (R140, R141, R142, R143, R144); the error
 // says what to do (R20), and the completion that it was a refusal (R148).
 func TestNetworkEqualityTable(t *testing.T) {
 	n := policy.Network{AllowedDomains: []string{"a.test", "b.test"}, DeniedDomains: []string{"d.test"}, DeniedDomainReasons: map[string]string{"d.test": "why"}}
@@ -255,6 +255,20 @@ func TestPolicyFuncFails(t *testing.T) {
 	require.Equal(t, shell.Completion{ExitCode: -1, Failed: true}, *c.Completion, "that is settled once")
 	require.Equal(t, shell.CodeInvalidConfig, shell.CodeOf(c.Start()), "and cannot be started again")
 	require.Zero(t, f.count("start"))
+}
+
+// TestPolicyFuncPanics: a function that panics leaves nothing that Dispose would wait for (R151).
+func TestPolicyFuncPanics(t *testing.T) {
+	f := &fake{caps: able}
+	m, _ := managed(f)
+	s, err := m.Open(t.Context(), shell.SessionOptions{Enforcer: f})
+	require.NoError(t, err)
+	require.Panics(t, func() {
+		_ = runIn(t, s, func(c *shell.Cmd) {
+			c.PolicyFunc = func(context.Context) (*policy.Policy, error) { panic("a fault of the caller's") }
+		})
+	})
+	require.NoError(t, soon(t, later(s.Dispose), "Dispose"))
 }
 
 // TestOnlySessionsHaveThem: a plain sandbox does not ignore a policy for one command, it refuses it (R143).
