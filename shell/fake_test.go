@@ -110,6 +110,7 @@ type force struct {
 	rules    *policy.Rules
 	err      error
 	released bool
+	running  int
 }
 
 // set is what else may do to a sandbox.
@@ -156,6 +157,9 @@ func (e *force) Release() error {
 	if e.released {
 		return errors.New("released twice")
 	}
+	if e.running > 0 {
+		return errors.New("released while a command runs")
+	}
 	e.released = true
 	return nil
 }
@@ -165,14 +169,27 @@ func (e *force) Start(ctx context.Context, c *shell.Cmd) (shell.Process, error) 
 	if e.f.startErr != nil {
 		return nil, e.f.startErr
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.released {
+		return nil, errors.New("started after it was released")
+	}
 	p := &process{done: make(chan struct{}), policy: e}
+	e.running++
 	go func() {
 		defer close(p.done)
+		defer e.ended()
 		if e.f.body != nil {
 			p.completion, p.err = e.f.body(ctx, c)
 		}
 	}()
 	return p, nil
+}
+
+func (e *force) ended() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running--
 }
 
 type process struct {
