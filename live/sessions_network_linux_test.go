@@ -117,6 +117,10 @@ func TestConcurrentNetwork(t *testing.T) {
 	})
 }
 
+// cutWithin is the contract's 100 ms, and as much again for a machine that does other things meanwhile. When Narrow returns, what
+// is not allowed any more is cut.
+const cutWithin = 200 * time.Millisecond
+
 // TestNarrowCutsTunnels: narrowing cuts what a running command has open and may not have any more, within 100 ms; the command of
 // another policy goes on (A7, R123, R126).
 func TestNarrowCutsTunnels(t *testing.T) {
@@ -147,6 +151,7 @@ func TestNarrowCutsTunnels(t *testing.T) {
 		before := time.Now()
 		require.NoError(t, explain(s.Narrow(t.Context(), narrower)))
 		took := time.Since(before)
+		require.Less(t, took, cutWithin)
 		for _, c := range []<-chan error{cut, cutToo} {
 			select {
 			case err := <-c:
@@ -156,6 +161,7 @@ func TestNarrowCutsTunnels(t *testing.T) {
 			}
 		}
 		t.Logf("Narrow took %v; the tunnels' commands had ended after %v", took, time.Since(before))
+		require.NotEmpty(t, reached(w.seen(), "gone"), "the servers have lost their connections")
 		select {
 		case <-kept:
 			t.Fatal("an allowed tunnel was cut")

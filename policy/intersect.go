@@ -28,7 +28,8 @@ func Intersect(a, b *Rules) (*Rules, error) {
 		r.intersectFiles(a, b)
 	}
 	n := commonNetwork(a, b)
-	r.setNetwork(n)
+	r.policy.Network = n
+	r.compileNetwork()
 	for _, s := range a.sockets { // as they were compiled: a link may lead elsewhere by now
 		if slices.Contains(n.AllowUnixSockets, s.given) {
 			r.sockets = append(r.sockets, s)
@@ -37,32 +38,12 @@ func Intersect(a, b *Rules) (*Rules, error) {
 	return r, nil
 }
 
-// WithNetwork gives the same rules about files with another network section. Errors are those of Compile.
-func (r *Rules) WithNetwork(n Network) (*Rules, error) {
-	p := r.Policy()
-	p.Network = n
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
+// WithFilesOf gives the same rules about hosts and sockets with another one's rules about files. Nothing is looked up.
+func (r *Rules) WithFilesOf(from *Rules) *Rules {
 	next := *r
-	next.policy = p.clone()
-	next.setNetwork(next.policy.Network)
-	next.sockets = nil
-	if err := next.compileSockets(); err != nil {
-		return nil, err
-	}
-	return &next, nil
-}
-
-// setNetwork compiles a network section that is valid, without its sockets.
-func (r *Rules) setNetwork(n Network) {
-	r.policy.Network, r.network = n, n
-	r.allowed, r.denied = compileDomains(n.AllowedDomains), compileDomains(n.DeniedDomains)
-	r.deniedReasons = map[string]string{}
-	for name, reason := range n.DeniedDomainReasons {
-		d, _ := parseDomain(name) // it is valid
-		r.deniedReasons[d.canonical()] = reason
-	}
+	next.policy = r.policy.clone()
+	next.takeFiles(from)
+	return &next
 }
 
 func (r *Rules) takeFiles(from *Rules) {

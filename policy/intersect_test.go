@@ -59,17 +59,17 @@ func withoutPrefix(paths []string) []string {
 	return out
 }
 
-// TestWithNetwork: the rules about files stay, those about hosts are others.
-func TestWithNetwork(t *testing.T) {
-	r := compiled(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/w")}, Network: Network{AllowedDomains: []string{"a.test"}}})
-	next, err := r.WithNetwork(Network{AllowedDomains: []string{"b.test"}})
-	require.NoError(t, err)
-	require.True(t, next.Write("/w/x").Allowed)
-	require.False(t, next.Connect("a.test", 80).Allowed)
-	require.True(t, next.Connect("b.test", 80).Allowed)
-	require.True(t, r.Connect("a.test", 80).Allowed, "the first one has not changed")
-	_, err = r.WithNetwork(Network{AllowedDomains: []string{"http://x"}})
-	require.ErrorIs(t, err, ErrInvalid)
+// TestWithFilesOf: the rules about hosts and sockets stay, those about files are the other one's.
+func TestWithFilesOf(t *testing.T) {
+	a := compiled(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/a")}, Network: Network{AllowedDomains: []string{"a.test"}, AllowUnixSockets: []string{"/run/a"}}})
+	b := compiled(t, Policy{Filesystem: Filesystem{AllowWrite: Paths("/b"), AllowGitConfig: true}, Network: Network{AllowedDomains: []string{"b.test"}}})
+	both := a.WithFilesOf(b)
+	require.False(t, both.Write("/a/x").Allowed)
+	require.True(t, both.Write("/b/.git/config").Allowed)
+	require.True(t, both.Connect("a.test", 80).Allowed)
+	require.True(t, both.UnixSocket("/run/a").Allowed)
+	require.False(t, both.Connect("b.test", 80).Allowed)
+	require.True(t, a.Write("/a/x").Allowed, "the first one has not changed")
 }
 
 // TestIntersectSound: an intersection allows no path and no host that either side denies. SALLYPORT_SUBSET_CASES sets how many pairs.

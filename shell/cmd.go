@@ -163,6 +163,7 @@ func (c *Cmd) launch() error {
 		c.ctxErr, c.closed = c.ctx.Err(), c.box.isClosed() // now: both may come later, and be no cause
 		stop()
 		early := soon.Stop()
+		j.over.Store(true)
 		close(c.ended)
 		j.end()
 		if early {

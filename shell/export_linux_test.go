@@ -55,9 +55,12 @@ func Waiting(s *Sandbox) int {
 // FirstProcess is the host's number of the first process of a command's jail.
 func FirstProcess(c *Cmd) int { return c.jail.pid }
 
+// Box is the sandbox of a session that owns what is in force.
+func (s *Session) Box() *Sandbox { return s.est.enforced.(*sandboxed).current() }
+
 // Rewrite changes the sealed plan of a session that owns what is in force, as only a fault of this package could.
 func (s *Session) Rewrite(change func(*jail.Plan)) error {
-	box := s.est.enforced.(*sandboxed).current()
+	box := s.Box()
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	wire := box.plan.wire

@@ -118,6 +118,9 @@ func (s *Session) spawn(ctx context.Context, c *Cmd) (Process, error) {
 		return nil, err
 	}
 	if own != nil {
+		if ours, ok := from.(*sandboxed); ok {
+			from = ours.forOne()
+		}
 		if c.own, err = s.grant(ctx, from, *own); err != nil {
 			return nil, err
 		}
@@ -207,11 +210,7 @@ func (s *Session) grant(ctx context.Context, from Enforcement, p policy.Policy) 
 
 // belowBaseline: without a ceiling, a command's own policy can reach no host that the baseline could not.
 func (e *establishment) belowBaseline(rules *policy.Rules, what string) error {
-	network, err := e.first.WithNetwork(rules.Policy().Network)
-	if err != nil {
-		return invalid("policy", err)
-	}
-	if err := covered(network, e.first); err != nil {
+	if err := covered(rules.WithFilesOf(e.first), e.first); err != nil {
 		return conflict(what, err, rules, e.first)
 	}
 	return nil

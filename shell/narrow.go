@@ -59,8 +59,7 @@ func (s *Session) canNarrow(from Enforcement) bool {
 
 // changedAxis is the section in which two policies differ, or "".
 func changedAxis(live, next *policy.Rules) string {
-	files, err := next.WithNetwork(live.Policy().Network)
-	if err != nil || policy.Subset(live, files) != nil {
+	if policy.Subset(live, live.WithFilesOf(next)) != nil {
 		return "filesystem"
 	}
 	if policy.Subset(live, next) != nil {

@@ -62,13 +62,20 @@ func (e *sandboxed) Scope(ctx context.Context, p policy.Policy) (Enforcement, er
 	return native{e.options}.Establish(ctx, p)
 }
 
+// forOne is for the policy of a single command: no jail is kept ready for a second one.
+func (e *sandboxed) forOne() *sandboxed {
+	o := e.options
+	o.Warm = -1
+	return &sandboxed{options: o, box: e.current()}
+}
+
 // Narrow opens a sandbox for p, has the running commands' network narrowed, and then takes the new one into use.
 func (e *sandboxed) Narrow(ctx context.Context, p policy.Policy) error {
 	next, err := Open(ctx, p, e.options)
 	if err != nil {
 		return err
 	}
-	if err := e.narrowRunning(next.rules); err != nil {
+	if err := e.narrowRunning(next.Rules()); err != nil {
 		return joined(err, next.Close())
 	}
 	e.mu.Lock()
@@ -152,11 +159,16 @@ func (p jailed) Signal(sig os.Signal) error { return p.c.Signal(sig) }
 func (p jailed) Report() Report             { return p.c.Report() }
 func (p jailed) Violations() []Violation    { return p.c.Violations() }
 
-// busy says whether a command of the sandbox runs, or is about to.
+// busy says whether a command of the sandbox runs, or is about to. A jail whose command has ended is no such thing.
 func (s *Sandbox) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.live) > 0
+	for j := range s.live {
+		if !j.over.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 // inForce are the rules that the next command's jail will have, read from what it is made from.
@@ -166,13 +178,17 @@ func (s *Sandbox) inForce() (*policy.Rules, error) {
 	if s.closed {
 		return nil, errClosed()
 	}
-	if s.readPlan == s.plan && s.readRules != nil {
-		return s.readRules, nil // a plan is sealed: it says what it said
+	listed := s.plan.listed()
+	if s.readPlan == s.plan && s.readLists == listed && s.readRules != nil {
+		return s.readRules, nil // a plan is sealed, and rules never change: they say what they said
 	}
 	rules, err := s.plan.rulesWritten()
+	if err == nil && listed != nil {
+		rules = listed.WithFilesOf(rules) // files as the jails have them, hosts as the gateways do
+	}
 	if err != nil {
 		return nil, &Error{Code: CodePolicyConflict, Detail: "read back the rules that are in force", Err: err}
 	}
-	s.readPlan, s.readRules = s.plan, rules
+	s.readPlan, s.readLists, s.readRules = s.plan, listed, rules
 	return rules, nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 
 	"sallyport/policy"
@@ -43,6 +44,7 @@ type (
 		killed   bool
 		records  []Violation
 		told     func(Violation)
+		over     atomic.Bool
 	}
 	commandSpec struct {
 		name, dir string
@@ -58,6 +60,7 @@ func (*jailPlan) start(context.Context) (*jailProcess, error)  { return nil, sup
 func (*jailPlan) rulesWritten() (*policy.Rules, error)         { return nil, supported() }
 func (p *jailPlan) renewed(context.Context) (*jailPlan, error) { return nil, supported() }
 func (*jailPlan) listens() bool                                { return false }
+func (*jailPlan) listed() *policy.Rules                        { return nil }
 func (*jailPlan) setLists(*policy.Rules)                       {}
 func (*jailPlan) current() bool                                { return false }
 func (*jailPlan) close()                                       {}

@@ -27,8 +27,8 @@ type Sandbox struct {
 	ctx    context.Context       // ends with the sandbox
 	cancel context.CancelFunc
 
-	readPlan  *jailPlan // the plan from which readRules was read
-	readRules *policy.Rules
+	readPlan             *jailPlan // the plan from which readRules were read
+	readLists, readRules *policy.Rules
 }
 
 // Open checks the policy and the options, finds out what exists of the names to protect, and sets a first jail up, so

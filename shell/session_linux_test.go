@@ -1,7 +1,9 @@
 package shell_test
 
 import (
+	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -78,6 +80,43 @@ func TestFaultOfOursIsDrift(t *testing.T) {
 	require.NoError(t, run())
 	require.NoError(t, s.Rewrite(func(plan *jail.Plan) { plan.Names.Policy = []byte(`{"filesystem":{"unknown":1}}`) }))
 	require.Equal(t, shell.CodePolicyConflict, shell.CodeOf(run()), "a key that nobody knows")
+}
+
+// TestListsAreReadBack: the lists that the gateways keep are compared too, and not those that the sandbox was opened with (R118,
+// R119).
+func TestListsAreReadBack(t *testing.T) {
+	s := real(t, hosts("a.test"), shell.Options{})
+	run := func() error { return runIn(t, s, func(c *shell.Cmd) { c.Path, c.Args = "true", []string{"true"} }) }
+	require.NoError(t, run())
+	require.NoError(t, s.Box().SetNetwork(policy.Network{AllowedDomains: []string{"a.test", "b.test"}}))
+	wider(t, run(), "network.allowedDomains", "b.test")
+	require.NoError(t, s.Box().SetNetwork(policy.Network{}))
+	require.NoError(t, run())
+}
+
+// TestNarrowRefusesWhatCannotBeCut: while a command runs that may use a path socket, that grant cannot be taken away, and Narrow
+// says so with the axis; when it has ended, it can (R125).
+func TestNarrowRefusesWhatCannotBeCut(t *testing.T) {
+	socket := filepath.Join(workspace(t), "server")
+	l, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	defer l.Close()
+	p := hosts("a.test")
+	p.Network.AllowUnixSockets = []string{socket}
+	s := real(t, p, shell.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	c := s.Command(ctx, "sleep", "600")
+	c.Dir = "/"
+	require.NoError(t, c.Start())
+	err = s.Narrow(t.Context(), hosts("a.test"))
+	e := code(t, err, shell.CodeNarrowingUnsupported)
+	require.Contains(t, e.Error(), "network")
+	rules, err := s.EffectivePolicy()
+	require.NoError(t, err)
+	require.True(t, rules.UnixSocket(socket).Allowed, "nothing has changed")
+	cancel()
+	require.ErrorIs(t, c.Wait(), context.Canceled)
+	require.NoError(t, s.Narrow(t.Context(), hosts("a.test")))
 }
 
 // TestSessionIsLikeASandbox: commands of a session have the streams, the environment, the completion and the records that those
