@@ -58,7 +58,7 @@ func TestRulesAreReadBack(t *testing.T) {
 // package's own enforcer too; when it is narrower, commands run (R118, R119).
 func TestFaultOfOursIsDrift(t *testing.T) {
 	dir, other := workspace(t), workspace(t)
-	s := real(t, writable(dir), shell.Options{})
+	s := real(t, writable(dir), shell.Options{Warm: -1})
 	is := func(p policy.Policy) func(*jail.Plan) {
 		return func(plan *jail.Plan) {
 			var err error
