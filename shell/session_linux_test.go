@@ -165,12 +165,11 @@ func TestExecutorConfines(t *testing.T) {
 // TestProbeReal: the probe passes where a jail can be made, and fails where the policy hides what it needs (R93, R95).
 func TestProbeReal(t *testing.T) {
 	needBoundary(t)
-	m := shell.NewManager(shell.ManagerOptions{})
-	session(t, m, shell.SessionOptions{ProbeSpawn: true})
 	_, err := shell.NewManager(shell.ManagerOptions{}).Open(t.Context(), shell.SessionOptions{ProbeSpawn: true,
 		Policy: policy.Policy{Filesystem: policy.Filesystem{DenyRead: policy.Paths("/usr", "/bin")}}})
 	require.Equal(t, shell.CodeFailed, shell.CodeOf(err), "%v", err)
 	require.Empty(t, children())
+	session(t, shell.NewManager(shell.ManagerOptions{}), shell.SessionOptions{ProbeSpawn: true})
 }
 
 // TestBadOptionsOfAnEnforcer: options that can never work fail when the session is opened, and leave nothing (R22, R85).
