@@ -52,6 +52,7 @@ func TestPerCallAboveBaseline(t *testing.T) {
 	starts := f.count("start")
 	wider(t, runIn(t, s, under(hosts("b.test"))), "network.allowedDomains", "b.test")
 	wider(t, runIn(t, s, under(policy.Policy{Network: policy.Network{Unrestricted: true}})), "network.disabled", "")
+	wider(t, runIn(t, s, under(policy.Policy{Network: policy.Network{AllowUnixSockets: []string{"/run/x"}}})), "network.allowUnixSockets", "/run/x")
 	require.Equal(t, starts, f.count("start"))
 }
 
