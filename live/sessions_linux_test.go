@@ -89,7 +89,7 @@ func (s *tenSteps) run(first int, steps []step) {
 }
 
 // TestTenStepsFiles: the first five steps: a policy of one command is honoured for that command alone, replaces the session's,
-// and does not leak (R133-R137, R328).
+// and does not leak (R133, R134, R135, R136, R137, R138, R139, R328).
 func TestTenStepsFiles(t *testing.T) {
 	bothUsers(t, func(t *testing.T) {
 		f := newField(t)

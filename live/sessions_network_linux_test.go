@@ -52,7 +52,7 @@ func needLists(t *testing.T) {
 	}
 }
 
-// TestTenSteps: all ten, with the network (R133-R137, R328, R334). In a world every host answers whom it can reach.
+// TestTenSteps: all ten, with the network (R133, R134, R135, R136, R137, R146, R328, R334). In a world every host answers whom it can reach.
 func TestTenSteps(t *testing.T) {
 	needLists(t)
 	inWorld(t, func(t *testing.T, w *world) {
