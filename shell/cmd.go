@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sallyport/policy"
 )
 
 // Cmd is one command, shaped like exec.Cmd: make it with [Sandbox.Command], set fields, then Start and Wait, or Run.
@@ -39,9 +41,14 @@ type Cmd struct {
 	// WaitDelay bounds how long Wait goes on writing output after the command has ended. Zero means no bound: the
 	// whole tree is dead by then, so only a slow writer takes time.
 	WaitDelay time.Duration
+	// Policy is for this command alone and replaces that of its session, whole. PolicyFunc is asked for one instead, once,
+	// when Start has checked everything else that it can; nil from it means the session's. It must not dispose of the
+	// session. Only commands of a [Session] may have them, and not both. See [Session.Command].
+	Policy     *policy.Policy
+	PolicyFunc func(context.Context) (*policy.Policy, error)
 	// ID names the command in violations and events. Start makes one when it is empty.
 	ID string
-	// Completion says how the command ended. Wait sets it.
+	// Completion says how the command ended. Wait sets it, and Start does when it refuses a command of a session.
 	Completion *Completion
 
 	ctx     context.Context
@@ -54,9 +61,13 @@ type Cmd struct {
 	started bool
 	waited  bool
 
-	ended   chan struct{} // closed when the jail is gone; done and jailErr are set then
+	ended   chan struct{} // closed when the jail is gone; what follows is set then
 	done    Completion
 	jailErr error
+	ctxErr  error // why it was killed, when its context did it
+	closed  bool  // its sandbox was closed by then
+
+	inSession
 }
 
 // Completion says how a command ended (R155, R156).
@@ -72,6 +83,8 @@ type Completion struct {
 	TimedOut, Cancelled bool
 	// Limit names the limit that ended it ("memory"), or "".
 	Limit string
+	// Denied says that a policy, or a rule of the session, refused the command before it ran.
+	Denied bool
 	// UserTime and SystemTime are the CPU time of the first process and the descendants it waited for.
 	UserTime, SystemTime time.Duration
 	// MaxRSSBytes is the largest resident set among them.
@@ -98,6 +111,18 @@ func (c *Cmd) Start() error {
 	if err := c.begin(); err != nil {
 		return err
 	}
+	if c.session != nil {
+		return c.startInSession()
+	}
+	if c.Policy != nil || c.PolicyFunc != nil {
+		c.stdio.abort()
+		return invalid("start "+c.Path, errors.New("only commands of a session can have a policy of their own"))
+	}
+	return c.startInJail()
+}
+
+// startInJail starts the command in a jail of its sandbox.
+func (c *Cmd) startInJail() error {
 	if err := c.launch(); err != nil {
 		c.stdio.abort()
 		return err
@@ -135,8 +160,10 @@ func (c *Cmd) launch() error {
 	soon := time.AfterFunc(shortCommand, c.box.prepare)
 	go func() { // not in Wait: a sandbox can be closed although nobody waits for its commands
 		c.done, c.jailErr = j.wait()
+		c.ctxErr, c.closed = c.ctx.Err(), c.box.isClosed() // now: both may come later, and be no cause
 		stop()
 		early := soon.Stop()
+		j.over.Store(true)
 		close(c.ended)
 		j.end()
 		if early {
@@ -169,7 +196,7 @@ func (c *Cmd) begin() error {
 	if c.started {
 		return &Error{Code: CodeInvalidConfig, Detail: "start a command", Err: errors.New("it was started before")}
 	}
-	if c.box == nil || c.ctx == nil {
+	if c.box == nil && c.session == nil || c.ctx == nil {
 		return &Error{Code: CodeInvalidConfig, Detail: "start a command", Err: errors.New("it was not made by Sandbox.Command")}
 	}
 	c.started = true
@@ -181,6 +208,20 @@ func (c *Cmd) begin() error {
 
 // spec checks what is to run and puts it together.
 func (c *Cmd) spec() (commandSpec, error) {
+	spec, err := c.words()
+	if err != nil {
+		return spec, err
+	}
+	env := copyOf(c.box.env)
+	if err := env.overlay(c.Env); err != nil {
+		return spec, invalid("start "+c.Path, err)
+	}
+	spec.env = env.list
+	return spec, nil
+}
+
+// words checks what can be checked without a sandbox: the arguments and the working directory.
+func (c *Cmd) words() (commandSpec, error) {
 	spec := commandSpec{name: c.Path, argv: c.Args, dir: c.Dir}
 	if len(spec.argv) == 0 {
 		spec.argv = []string{c.Path}
@@ -200,11 +241,6 @@ func (c *Cmd) spec() (commandSpec, error) {
 	if !filepath.IsAbs(spec.dir) {
 		return spec, invalid("start "+c.Path, errors.New("the working directory is not an absolute path: "+spec.dir))
 	}
-	env := copyOf(c.box.env)
-	if err := env.overlay(c.Env); err != nil {
-		return spec, invalid("start "+c.Path, err)
-	}
-	spec.env = env.list
 	return spec, nil
 }
 
@@ -213,6 +249,13 @@ func (c *Cmd) spec() (commandSpec, error) {
 // context ended the command, an *Error with CodeNotInitialized when Close did and CodeFailed when the jail broke, and the first error of writing the output
 // or reading Stdin.
 func (c *Cmd) Wait() error {
+	if c.session != nil {
+		return c.waitInSession()
+	}
+	return c.waitInJail()
+}
+
+func (c *Cmd) waitInJail() error {
 	c.mu.Lock()
 	ready := c.jail != nil && !c.waited
 	c.waited = c.waited || ready
@@ -232,12 +275,12 @@ func (c *Cmd) Wait() error {
 		c.records = append(c.records, limitViolation(c, limit, times))
 		c.told(c.records[len(c.records)-1])
 	}
-	if err := c.ctx.Err(); err != nil && c.jail.killed {
-		done.TimedOut = errors.Is(err, context.DeadlineExceeded)
+	if c.ctxErr != nil && c.jail.killed {
+		done.TimedOut = errors.Is(c.ctxErr, context.DeadlineExceeded)
 		done.Cancelled = !done.TimedOut
-		return err
+		return c.ctxErr
 	}
-	if c.jail.killed && c.box.isClosed() {
+	if c.jail.killed && c.closed {
 		return &Error{Code: CodeNotInitialized, Detail: "the command was killed", Err: ErrClosed}
 	}
 	if c.jailErr != nil {
@@ -298,6 +341,9 @@ func (c *Cmd) CombinedOutput() ([]byte, error) {
 
 // Signal sends a signal to the command's process group, as a terminal would. It does nothing when that has ended.
 func (c *Cmd) Signal(sig os.Signal) error {
+	if p := c.foreign(); p != nil {
+		return p.Signal(sig)
+	}
 	j := c.running()
 	if j == nil {
 		return invalid("signal a command", errors.New("it is not running"))
@@ -307,6 +353,9 @@ func (c *Cmd) Signal(sig os.Signal) error {
 
 // Report says what is in force for this command. It is empty before Start.
 func (c *Cmd) Report() Report {
+	if p := c.foreign(); p != nil {
+		return p.Report()
+	}
 	j := c.running()
 	if j == nil {
 		return Report{}
@@ -325,4 +374,9 @@ func (c *Cmd) running() *jailProcess {
 // and creations, path sockets, connections, system calls that a program can mean honestly, and limits. An allowed
 // operation never makes a record. At most a thousand different ones are kept; a last one of the limit "records" then says
 // how many more there were. A command that was killed may have been denied a little more than it was recorded to be.
-func (c *Cmd) Violations() []Violation { return append([]Violation(nil), c.records...) }
+func (c *Cmd) Violations() []Violation {
+	if p := c.foreign(); p != nil {
+		return p.Violations()
+	}
+	return append([]Violation(nil), c.records...)
+}

@@ -16,6 +16,22 @@
 // that names the layer, the system call and the errno, and nothing runs. What is in force is read back from the kernel
 // into [Report].
 //
+// # Sessions
+//
+// A [Manager] opens sessions that belong together. Its first [Session] sets the baseline, a later one may be no wider, and each
+// command can have a policy of its own:
+//
+//	m := shell.NewManager(shell.ManagerOptions{OnEvent: shell.LogEvents(slog.Default())})
+//	s, err := m.Open(ctx, shell.SessionOptions{Policy: p, ProbeSpawn: true})
+//	...
+//	defer s.Dispose()
+//	cmd := s.Command(ctx, "make", "test")
+//	cmd.Policy = &own // for this command alone
+//
+// Before every command what is in force is compared with what was admitted. Detection is not prevention: where an [Enforcer] of
+// somebody else's lets its rules be widened, a command that runs already keeps what it has, and it is the next one that is
+// refused. With this package's own nothing can widen them.
+//
 // # How a jail starts
 //
 // The host forks with new namespaces, a list of system calls puts the layers up in the new process, and the program that

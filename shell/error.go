@@ -20,8 +20,16 @@ const (
 	CodeUnsupportedEnv Code = "E_SANDBOX_UNSUPPORTED_ENV"
 	// CodeDependencyMissing: something the boundary needs is absent on this machine, and absence is what we know (R16).
 	CodeDependencyMissing Code = "E_SANDBOX_DEPENDENCY_MISSING"
-	// CodeNotInitialized: use after Close (R18).
+	// CodeNotInitialized: use after Close or Dispose, of a session or of the one that everything here rests on (R18).
 	CodeNotInitialized Code = "E_SANDBOX_NOT_INITIALIZED"
+	// CodePolicyConflict: a policy is wider than what was admitted: at admission, above the ceiling, or because what is in
+	// force has become wider meanwhile (R14). errors.As finds the *policy.SubsetError with the axis, entry and reason.
+	CodePolicyConflict Code = "E_SANDBOX_POLICY_CONFLICT"
+	// CodeNarrowingUnsupported: the enforcer cannot narrow the axis that the message names (R19).
+	CodeNarrowingUnsupported Code = "E_SANDBOX_NARROWING_UNSUPPORTED"
+	// CodeNetworkGrantUnsupported: the network section of a command's own policy is not the session's, and the enforcer
+	// cannot keep a network to one command (R20).
+	CodeNetworkGrantUnsupported Code = "E_SANDBOX_NETWORK_GRANT_UNSUPPORTED"
 	// CodeFailed: a layer could not be put up, the jail died, or a command could not be started (R17).
 	CodeFailed Code = "E_SANDBOX_FAILED"
 )
@@ -34,6 +42,8 @@ var (
 	ErrNotExecutable = errors.New("command not executable")
 	// ErrClosed: the sandbox was closed.
 	ErrClosed = errors.New("sandbox is closed")
+	// ErrDisposed: the session, or the one that it rests on, was disposed of.
+	ErrDisposed = errors.New("session is disposed of")
 )
 
 // Error is every error of this package that is about the boundary itself. A command that ran and exited with a

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -108,6 +109,88 @@ func ExampleError() {
 	// E_INVALID_SANDBOX_CONFIG
 	// true
 	// run a command: sandbox is closed
+}
+
+// Open sessions that belong together: what the first may reach is an upper bound for the others. One command gets a policy of
+// its own, which replaces the session's for that command alone.
+func ExampleManager() {
+	work, err := os.MkdirTemp("", "work")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(work)
+	ctx := context.Background()
+	m := shell.NewManager(shell.ManagerOptions{})
+	s, err := m.Open(ctx, shell.SessionOptions{
+		Policy:     policy.Policy{Filesystem: policy.Filesystem{DenyRead: policy.Paths("/etc/passwd")}},
+		ProbeSpawn: true, // fail now, and not at the first command
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Dispose()
+
+	_, err = m.Open(ctx, shell.SessionOptions{}) // lets /etc/passwd be read
+	var wider *policy.SubsetError
+	fmt.Println(shell.CodeOf(err), errors.As(err, &wider) && wider.Axis == "filesystem.denyRead")
+
+	for _, own := range []*policy.Policy{nil, {Filesystem: policy.Filesystem{AllowWrite: policy.Paths(work)}}} {
+		cmd := s.Command(ctx, "sh", "-c", `touch "$1/x" 2>/dev/null && echo made || echo denied`, "sh", work)
+		cmd.Dir, cmd.Stdout, cmd.Policy = "/", os.Stdout, own
+		if err := cmd.Run(); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// E_SANDBOX_POLICY_CONFLICT true
+	// denied
+	// made
+}
+
+// Take something away from a session that runs. Nothing gives it back.
+func ExampleSession_Narrow() {
+	work, err := os.MkdirTemp("", "work")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(work)
+	ctx := context.Background()
+	wide := policy.Policy{Filesystem: policy.Filesystem{AllowWrite: policy.Paths(work)}}
+	s, err := shell.NewManager(shell.ManagerOptions{}).Open(ctx, shell.SessionOptions{Policy: wide})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Dispose()
+	for _, p := range []policy.Policy{wide, {}, wide} {
+		fmt.Print(shell.CodeOf(s.Narrow(ctx, p)), " ")
+		rules, err := s.EffectivePolicy()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(rules.Write(work + "/x").Rule.List)
+	}
+	// Output:
+	//  allowWrite
+	//  private
+	// E_SANDBOX_POLICY_CONFLICT private
+}
+
+// Watch what sessions do, as records of log/slog. Paths of the host are not in them.
+func ExampleLogEvents() {
+	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	shell.LogEvents(log)(shell.Event{Kind: shell.EventBypass, Loud: true, Subject: "ffprobe", Detail: "run by the inner executor, outside of every boundary"})
+	// Output:
+	// level=WARN msg="sandbox bypass" kind=bypass loud=true subject=ffprobe detail="run by the inner executor, outside of every boundary"
 }
 
 // Say what was in force, from what the kernel confirmed.

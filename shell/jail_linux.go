@@ -38,6 +38,7 @@ type jailProcess struct {
 	coveredAgain []string // what the host replaced meanwhile
 	broken       error    // why the host ended it
 
+	over atomic.Bool // its command has ended
 	gone atomic.Bool // the socket is closed, or about to be
 	oom  atomic.Bool // the host killed it, because the kernel had begun to kill for memory
 
@@ -363,7 +364,10 @@ func (j *jailProcess) sound() bool {
 // kill ends the jail: the kernel kills the whole PID namespace with its first process.
 func (j *jailProcess) kill() {
 	_ = j.process.Kill() // it may have ended already
-	j.network.cut()
+	j.mu.Lock()          // it may come at any time, also while the jail is being set up
+	n := j.network
+	j.mu.Unlock()
+	n.cut()
 }
 
 // discard ends a jail whose command never ran, and waits until it is gone.

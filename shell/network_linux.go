@@ -68,7 +68,9 @@ func (j *jailProcess) openNetwork(files []*os.File) error {
 	if err != nil {
 		return &Error{Code: CodeFailed, Layer: "network", Detail: "open the network of a jail", Err: err}
 	}
+	j.mu.Lock()
 	j.network = n
+	j.mu.Unlock()
 	if err := n.serve(files); err != nil {
 		n.gateway.Close() // and with it what is served already
 		return &Error{Code: CodeFailed, Layer: "network", Detail: "serve the listeners of a jail", Err: err}
@@ -333,6 +335,9 @@ func (l *lists) set(rules *policy.Rules) {
 
 func (p *jailPlan) listens() bool                { return p.wire.Listens() }
 func (p *jailPlan) setLists(rules *policy.Rules) { p.lists.set(rules) }
+
+// listed are the rules that the gateways keep.
+func (p *jailPlan) listed() *policy.Rules { return p.lists.current() }
 
 // current are the rules that new commands get.
 func (l *lists) current() *policy.Rules {

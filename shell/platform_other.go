@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 
 	"sallyport/policy"
@@ -26,6 +27,11 @@ func supported() error {
 
 func errnoText(errno syscall.Errno) string { return errno.Error() }
 
+func platformText() (string, []string) { return runtime.GOOS, nil }
+
+// HostConfinement finds out nothing on this platform.
+func HostConfinement() Confinement { return Confinement{Landlock: -1} }
+
 // The rest lets the package compile here. Open refuses before any of it is reached, and a Sandbox that Open did not
 // make has no jail to give.
 type (
@@ -38,6 +44,7 @@ type (
 		killed   bool
 		records  []Violation
 		told     func(Violation)
+		over     atomic.Bool
 	}
 	commandSpec struct {
 		name, dir string
@@ -50,8 +57,10 @@ func makePlan(context.Context, policy.Policy, *policy.Rules, []jail.Resolved, Op
 }
 
 func (*jailPlan) start(context.Context) (*jailProcess, error)  { return nil, supported() }
+func (*jailPlan) rulesWritten() (*policy.Rules, error)         { return nil, supported() }
 func (p *jailPlan) renewed(context.Context) (*jailPlan, error) { return nil, supported() }
 func (*jailPlan) listens() bool                                { return false }
+func (*jailPlan) listed() *policy.Rules                        { return nil }
 func (*jailPlan) setLists(*policy.Rules)                       {}
 func (*jailPlan) current() bool                                { return false }
 func (*jailPlan) close()                                       {}

@@ -35,6 +35,14 @@ func TestOpenRefusesHere(t *testing.T) {
 	}
 }
 
+// TestManagerRefusesHere: so does a manager, whether a fallback is allowed or not (R23, R59, R88).
+func TestManagerRefusesHere(t *testing.T) {
+	for _, fallback := range []bool{false, true} {
+		_, err := shell.NewManager(shell.ManagerOptions{}).Open(t.Context(), shell.SessionOptions{AllowUnsandboxedFallback: fallback, ProbeSpawn: true})
+		require.Equal(t, shell.CodeUnsupportedEnv, shell.CodeOf(err), "%v", err)
+	}
+}
+
 // TestCompileExplainsHere: a policy can be explained on every platform.
 func TestCompileExplainsHere(t *testing.T) {
 	rules, err := shell.Compile(policy.Policy{})

@@ -26,6 +26,9 @@ type Sandbox struct {
 	done   sync.WaitGroup        // commands that have not ended, and jails that are being made ready
 	ctx    context.Context       // ends with the sandbox
 	cancel context.CancelFunc
+
+	readPlan             *jailPlan // the plan from which readRules were read
+	readLists, readRules *policy.Rules
 }
 
 // Open checks the policy and the options, finds out what exists of the names to protect, and sets a first jail up, so

@@ -97,13 +97,20 @@ var statements = []struct{ requirement, file, says string }{
 	{"R48", "docs/errors.md", "detected dubious ownership"},
 	{"R54", "docs/rationale.md", "A case-insensitive volume can still resolve a name that the profile did not cover"},
 	{"R67", "README.md", "Real secrets live outside"},
+	{"R72", "docs/rationale.md", "one policy per process is no longer needed"},
+	{"R89", "shell/manager.go", "It runs nothing outside of a boundary: every command still goes to the enforcer"},
+	{"R110", "docs/rationale.md", "Rules of an adopted sandbox are compared literally"},
+	{"R114", "docs/rationale.md", "widens nothing, and is refused all the same"},
+	{"R120", "docs/rationale.md", "Detection is not prevention: a command that runs already keeps what it has for its whole life"},
+	{"R120", "shell/doc.go", "Detection is not prevention"},
+	{"R267", "shell/executor.go", "Never let it name an interpreter"},
 	{"R174", "docs/rationale.md", "every token, password and key in the host's environment is then readable by the command"},
 	{"R174", "shell/options.go", "Tokens, passwords and keys in the environment are then readable by the untrusted command"},
 	{"R305", "CONTRIBUTING.md", "A green run with skipped boundary tests is no evidence"},
 	{"R313", "README.md", "not a guarantee that arbitrary code is safe"},
 }
 
-// TestDocumentsSay holds the statements (R7, R13, R48, R54, R67, R174, R305, R313).
+// TestDocumentsSay holds the statements (R7, R13, R48, R54, R67, R72, R89, R110, R114, R120, R174, R267, R305, R313).
 func TestDocumentsSay(t *testing.T) {
 	all := files(t)
 	for _, s := range statements {

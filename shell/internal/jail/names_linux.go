@@ -39,7 +39,7 @@ func prepareNames(plan *Plan) (*namesLayer, error) {
 		return n, nil
 	}
 	n.on = true
-	if n.rules, err = compileRules(plan.Names); err != nil {
+	if n.rules, err = plan.Names.Rules(); err != nil {
 		return nil, &Failure{Layer: "names", Detail: "compile the policy: " + err.Error()}
 	}
 	n.umask = unix.Umask(0) // there is no other way to ask; nothing is made meanwhile
@@ -50,8 +50,8 @@ func prepareNames(plan *Plan) (*namesLayer, error) {
 	return n, nil
 }
 
-// compileRules gives the rules that the host has. Nothing is looked up here: what a path leads to was settled there.
-func compileRules(n *Names) (*policy.Rules, error) {
+// Rules are those that the host has. Nothing is looked up here: what a path leads to was settled there.
+func (n *Names) Rules() (*policy.Rules, error) {
 	p, err := policy.Parse(n.Policy)
 	if err != nil {
 		return nil, err
