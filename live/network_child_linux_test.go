@@ -62,7 +62,7 @@ var loopback4 = [4]byte{127, 0, 0, 1}
 
 // networkRefusals are what a network of one's own says of the host's ports, and what a filter says.
 var networkRefusals = []syscall.Errno{unix.ECONNREFUSED, unix.ENETUNREACH, unix.EADDRNOTAVAIL, unix.EACCES, unix.EPERM,
-	unix.EPROTONOSUPPORT, unix.EAFNOSUPPORT}
+	unix.EPROTONOSUPPORT, unix.EAFNOSUPPORT, unix.EOPNOTSUPP}
 
 // reachByTCP connects to a server of the host, plainly and with data in the first packet.
 func reachByTCP(args []string) (finding, error) {

@@ -34,9 +34,10 @@ directory, no writes, no network, of the environment PATH and TMPDIR only):
   --deny-read P         may not be read; the more specific of the two wins
   --allow-write P       may be written
   --deny-write P        may not be written; always wins over --allow-write
-  --allow-domain D      may be reached       (not yet: nothing runs)
-  --deny-domain D       may not be reached   (not yet: nothing runs)
-  --network WHAT        none, list (not yet) or unrestricted
+  --allow-domain D      may be reached: example.com, *.example.com, 192.0.2.7,
+                        192.0.2.0/24, localhost:5432 of the host; :PORT limits it
+  --deny-domain D       may not be reached, whatever is allowed
+  --network WHAT        none, list (what is allowed) or unrestricted
   --env NAME[=VALUE]    pass NAME on from here, or set it
   --limit KEY=V,...     memory=512MiB pids=200 cpu=30s file=1GiB
 `

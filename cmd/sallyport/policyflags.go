@@ -150,10 +150,10 @@ func (f *policyFlags) setNetwork(command string, n *policy.Network) error {
 	case "unrestricted":
 		n.Unrestricted = true
 	case "list":
-		return &shell.Error{
-			Code: shell.CodeUnsupportedEnv, Layer: "network", Detail: "--network list: not yet, and nothing was run",
-			Hints: []string{"--network none works, and so does --network unrestricted"},
+		if len(n.AllowedDomains) == 0 {
+			return usage(command, "--network list needs a list: --allow-domain, or network.allowedDomains of a policy")
 		}
+		n.Unrestricted = false
 	default:
 		return usage(command, fmt.Sprintf("--network %q: it is none, list or unrestricted", f.network))
 	}

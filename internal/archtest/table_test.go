@@ -23,7 +23,7 @@ var rooms = []room{
 	{
 		Dir:     "shell",
 		Why:     "the process boundary",
-		Imports: []string{"policy", "shell/internal/..."},
+		Imports: []string{"policy", "internal/egress", "shell/internal/..."},
 	},
 	{
 		Dir:     "shell/internal/jail",
@@ -172,6 +172,7 @@ var restrictions = []restriction{
 		Why:  "connections are judged in one place, then dialled there",
 		Rooms: []string{
 			"internal/egress",
+			"shell",    // holds the listeners of a command, and opens ports that lead to its servers
 			"cmd/demo", // the demo's own listener, which the confined command fails to reach
 		},
 		Tests: []string{"shell", "live", "cmd/sallyport"},
@@ -267,7 +268,7 @@ var gojaModules = []string{
 var linked = map[string][]string{
 	"policy":           nil,
 	"gate":             nil,
-	"shell":            {"golang.org/x/sys"},
+	"shell":            {"github.com/miekg/dns", "golang.org/x/net", "golang.org/x/sys"}, // the network, by internal/egress
 	"fs":               {"golang.org/x/sys"},
 	"compartment":      nil,
 	"compartment/goja": gojaModules,

@@ -3,7 +3,6 @@ package jail
 import (
 	"encoding/binary"
 	"encoding/json"
-	"net"
 	"net/netip"
 	"unsafe"
 
@@ -67,7 +66,7 @@ func (b *builder) leadNamesHome(given string) {
 	}
 	const doing = "lead the addresses of names to loopback"
 	fd := b.get(doing, "socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	mask, _ := netip.AddrFromSlice(net.CIDRMask(prefix.Bits(), 32))
+	mask := netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, ^uint32(0)<<(32-prefix.Bits()))))
 	for _, step := range []struct {
 		call  string
 		ioctl int

@@ -1,0 +1,182 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() {
+	attackers["reach-by-swapped-link"] = reachBySwappedLink
+	attackers["reach-by-swapped-address"] = reachBySwappedAddress
+	attackers["connect-to-path"] = connectToPath
+	attackers["bind-path"] = bindPath
+	attackers["bind-abstract"] = bindAbstract
+}
+
+// connectToPath connects to a path socket by a stream, and says what it was greeted with.
+func connectToPath(args []string) (finding, error) {
+	if err := need(args, 1); err != nil {
+		return finding{}, err
+	}
+	err := withSocket(unix.AF_UNIX, unix.SOCK_STREAM, 0, func(fd int) error { return connected(fd, &unix.SockaddrUnix{Name: args[0]}) })
+	return judge("connect to "+args[0], err, unix.EACCES, unix.EPERM)
+}
+
+// bindPath makes a socket with a file.
+func bindPath(args []string) (finding, error) {
+	if err := need(args, 1); err != nil {
+		return finding{}, err
+	}
+	err := withSocket(unix.AF_UNIX, unix.SOCK_STREAM, 0, func(fd int) error {
+		if err := unix.Bind(fd, &unix.SockaddrUnix{Name: args[0]}); err != nil {
+			return err
+		}
+		return unix.Listen(fd, 1)
+	})
+	return judge("bind to "+args[0], err, unix.EACCES, unix.EPERM, unix.EROFS)
+}
+
+func bindAbstract(args []string) (finding, error) {
+	if err := need(args, 1); err != nil {
+		return finding{}, err
+	}
+	err := withSocket(unix.AF_UNIX, unix.SOCK_STREAM, 0, func(fd int) error { return unix.Bind(fd, &unix.SockaddrUnix{Name: "@" + args[0]}) })
+	return judge("bind to an abstract name", err, unix.EACCES, unix.EPERM)
+}
+
+const socketRaces = 3000
+
+// reachBySwappedLink connects by a link that leads to a granted socket and to one that is not, in turn.
+func reachBySwappedLink(args []string) (finding, error) {
+	if err := need(args, 3); err != nil {
+		return finding{}, err
+	}
+	link, granted, denied := args[0], args[1], args[2]
+	stop, done := atomic.Bool{}, make(chan error, 1)
+	go func() {
+		for i := 0; !stop.Load(); i++ {
+			other := fmt.Sprintf("%s.%d", link, i%2)
+			if err := errors.Join(ignoring(os.Remove(other), os.ErrNotExist), os.Symlink([]string{granted, denied}[i%2], other), os.Rename(other, link)); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	reachedDenied, reachedGranted := 0, 0
+	for range socketRaces {
+		err := withSocket(unix.AF_UNIX, unix.SOCK_STREAM, 0, func(fd int) error { return connected(fd, &unix.SockaddrUnix{Name: link}) })
+		switch {
+		case err == nil:
+			reachedDenied++ // greeting is what the one that is not granted says
+		case err.Error() == fmt.Sprintf("was answered %q", grantedGreeting):
+			reachedGranted++
+		}
+	}
+	stop.Store(true)
+	if err := <-done; err != nil {
+		return finding{}, err
+	}
+	if reachedDenied > 0 {
+		return got("%d of %d connections", reachedDenied, socketRaces)
+	}
+	if reachedGranted == 0 {
+		return finding{}, errors.New("not even the granted socket was reached")
+	}
+	return finding{refused, fmt.Sprintf("%d times the granted one", reachedGranted)}, nil
+}
+
+func ignoring(err, ignored error) error {
+	if errors.Is(err, ignored) {
+		return nil
+	}
+	return err
+}
+
+const grantedGreeting = "granted\n"
+
+// reachBySwappedAddress has threads exchange the address and the descriptor while another one connects: a judge that looks
+// at one and lets the kernel look again is fooled.
+func reachBySwappedAddress(args []string) (finding, error) {
+	if err := need(args, 2); err != nil {
+		return finding{}, err
+	}
+	var granted, denied, internet unix.RawSockaddrUnix
+	for path, to := range map[string]*unix.RawSockaddrUnix{args[0]: &granted, args[1]: &denied} {
+		to.Family = unix.AF_UNIX
+		for i, c := range []byte(path) {
+			to.Path[i] = int8(c)
+		}
+	}
+	*(*unix.RawSockaddrInet4)(unsafe.Pointer(&internet)) = unix.RawSockaddrInet4{Family: unix.AF_INET, Port: 0x0100, Addr: loopback4}
+	shared := new(unix.RawSockaddrUnix)
+	number, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 100)
+	if err != nil {
+		return finding{}, err
+	}
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for _, versions := range [][]*unix.RawSockaddrUnix{{&granted, &denied}, {&internet, &denied}} {
+		wg.Go(func() {
+			runtime.LockOSThread()
+			for i := 0; !stop.Load(); i++ {
+				*shared = *versions[i%2]
+			}
+		})
+	}
+	found := 0
+	for i := range socketRaces {
+		ok, err := raceConnect(number, i, shared, &wg)
+		if err != nil {
+			return finding{}, err
+		}
+		if ok {
+			found++
+		}
+	}
+	stop.Store(true)
+	wg.Wait()
+	if found > 0 {
+		return got("%d of %d connections", found, socketRaces)
+	}
+	return finding{refused, "connected only to what was granted"}, nil
+}
+
+// raceConnect connects once at a descriptor that is exchanged meanwhile for another kind of socket.
+func raceConnect(number, i int, address *unix.RawSockaddrUnix, wg *sync.WaitGroup) (bool, error) {
+	path, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(path)
+	inet, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(inet)
+	if err := unix.Dup3(inet, number, unix.O_CLOEXEC); err != nil {
+		return false, err
+	}
+	swapped := make(chan error, 1)
+	go func() { swapped <- unix.Dup3([]int{path, inet}[i%4/3], number, unix.O_CLOEXEC) }()
+	_, _, _ = syscall.Syscall(unix.SYS_CONNECT, uintptr(number), uintptr(unsafe.Pointer(address)), unsafe.Sizeof(*address))
+	if err := <-swapped; err != nil {
+		return false, err
+	}
+	if _, err := unix.Getpeername(path); err != nil {
+		return false, nil
+	}
+	limit := unix.Timeval{Sec: 2}
+	if err := unix.SetsockoptTimeval(path, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
+		return false, err
+	}
+	return greeted(path) == nil, nil
+}
