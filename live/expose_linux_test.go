@@ -73,10 +73,11 @@ func TestExpose(t *testing.T) {
 				nobody, err := cmd.Expose("127.0.0.1:0", 1)
 				require.NoError(t, explain(err))
 				c, err := net.Dial("tcp4", nobody.String())
-				require.NoError(t, err)
-				_, err = c.Read(make([]byte, 1))
+				if err == nil { // the end of it can come before Dial has looked
+					_, err = c.Read(make([]byte, 1))
+					require.NoError(t, c.Close())
+				}
 				require.Error(t, err, "no server listens there")
-				require.NoError(t, c.Close())
 				cancel()
 				_ = cmd.Wait() // killed
 				_, err = net.Dial("tcp4", address.String())

@@ -40,27 +40,29 @@ const examplePolicy = `{
     "denyRead": ["/workspace/.env", "/workspace/.git/hooks"],
     "denyWrite": ["/workspace/.git/hooks"],
     "gitSafeDirectories": ["/workspace"]
-  }
+  },
+  "network": { "allowedDomains": ["api.example.test"] }
 }`
 
-// TestExamplePolicy: the example decodes and is enforced as written, but for its network section, which is refused when
-// the sandbox is opened and never dropped (R30, R33).
+// TestExamplePolicy: the example decodes and is enforced as written (R30, R33).
 func TestExamplePolicy(t *testing.T) {
-	bothUsers(t, func(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
 		f := newField(t)
 		for _, name := range []string{"a", ".env", "out/x", ".git/hooks/pre-commit"} {
 			f.write(filepath.Join(f.ws, name), "text")
 		}
 		p, err := policy.Parse([]byte(strings.ReplaceAll(examplePolicy, "/workspace", f.ws)))
 		require.NoError(t, err)
-		allowed := tryPaths(t, open(t, p, shell.Options{}), f.ws,
+		box := open(t, p, shell.Options{})
+		allowed := tryPaths(t, box, f.ws,
 			f.ws+"/a", f.ws+"/.env", f.ws+"/out/x", f.ws+"/.git/hooks/pre-commit")
 		require.Equal(t, map[string]bool{"r " + f.ws + "/a": true, "r " + f.ws + "/out/x": true, "w " + f.ws + "/out/x": true, "": true}, allowed)
 
-		p.Network.AllowedDomains = []string{"api.example.test"}
-		_, err = shell.Open(context.Background(), p, shell.Options{})
-		require.ErrorIs(t, err, &shell.Error{Code: shell.CodeUnsupportedEnv})
-		require.ErrorContains(t, err, "allowedDomains")
+		for host, reached := range map[string]bool{"api.example.test": true, "other.example.test": false, "evil.test": false} {
+			ok, out, err := fetch(t.Context(), box, "http://"+host+"/")
+			require.NoError(t, err)
+			require.Equal(t, reached, ok, "%s: %s", host, out)
+		}
 	})
 }
 
