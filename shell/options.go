@@ -7,8 +7,9 @@ import (
 
 // Options are the settings of a [Sandbox] that are not part of a policy. The zero value is the safest and works.
 type Options struct {
-	// Helper is the absolute path of a program to start as the first process of each jail instead of the running one.
-	// It must import this package. Use it when the running program is large or has costly init functions.
+	// Helper is the absolute path of a program to start as the first process of each jail instead of the running one: one
+	// built from sallyport/shell/firstprocess, or any other that imports this package, of the same source as the running one.
+	// A jail that is not ready (see Warm) is then set up in two thirds of the time.
 	Helper string
 	// EnvAllow names the host's environment variables that commands see. Nil means PATH alone; a non-nil list replaces
 	// the default, it never extends it (R166-R168). A name that is not set on the host is left out (R169).
