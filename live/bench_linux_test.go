@@ -3,9 +3,11 @@ package live
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -17,6 +19,9 @@ import (
 )
 
 func init() { modes["spawn-times"] = spawnTimes }
+
+// envFirstProcess names the program for the first processes of the way "small".
+const envFirstProcess = "SALLYPORT_LIVE_FIRST_PROCESS"
 
 // starter runs one command to its end. What before does is not timed.
 type starter struct {
@@ -38,6 +43,12 @@ func starters() ([]starter, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	small := cold
+	if program := os.Getenv(envFirstProcess); program != "" {
+		if small, err = shell.Open(context.Background(), policy.Policy{}, shell.Options{Warm: -1, Helper: program}); err != nil {
+			return nil, nil, err
+		}
+	}
 	in := func(box *shell.Sandbox) error {
 		cmd := box.Command(context.Background(), "true")
 		cmd.Dir = "/"
@@ -47,12 +58,13 @@ func starters() ([]starter, func(), error) {
 		return exitZero(cmd.Completion.ExitCode)
 	}
 	// The first command takes the jail that Open has made; those that are measured make their own.
-	if err := in(cold); err != nil {
+	if err := errors.Join(in(cold), in(small)); err != nil {
 		return nil, nil, err
 	}
 	list := []starter{
 		{name: "plain", run: func() error { return exec.Command("true").Run() }},
 		{name: "cold", run: func() error { return in(cold) }},
+		{name: "small", run: func() error { return in(small) }},
 		{name: "warm", run: func() error { return in(warm) }, before: func() { time.Sleep(untilReady) }},
 		{name: "cold+open", run: func() error {
 			box, err := shell.Open(context.Background(), policy.Policy{}, shell.Options{Warm: -1})
@@ -66,7 +78,7 @@ func starters() ([]starter, func(), error) {
 	if _, err := exec.LookPath("bwrap"); err == nil {
 		list = append(list, starter{name: "bwrap", run: func() error { return exec.Command("bwrap", bubblewrapArgs...).Run() }})
 	}
-	return list, func() { _, _ = cold.Close(), warm.Close() }, nil // nothing runs in them any more
+	return list, func() { _, _, _ = cold.Close(), warm.Close(), small.Close() }, nil // nothing runs in them any more
 }
 
 // untilReady is the pause that a model makes at least between two commands: long enough for the next jail to be set up.
@@ -130,10 +142,17 @@ func spawnTimes(args []string) int {
 }
 
 // BenchmarkSpawn compares what it costs to run true: a plain fork and exec; a command in an open sandbox with a jail that
-// was not made before ("cold") and with one that was ready ("warm"); the first with opening and closing the sandbox; and
-// bubblewrap with all namespaces. One operation is one of each, in turn; the metrics are the medians and their ratios. It runs as root
+// was not made before ("cold"), one whose first process is the program made for that ("small"), and one that was ready
+// ("warm"); the first with opening and closing the sandbox; and bubblewrap with all namespaces. One operation is one of each, in turn; the metrics are the medians and their ratios. It runs as root
 // and as an ordinary user, and once in a host that uses much memory, for what a fork copies grows with that (R4).
 func BenchmarkSpawn(b *testing.B) {
+	small := filepath.Join(base, "firstprocess")
+	build := exec.Command("go", "build", "-o", small, "sallyport/shell/firstprocess")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	b.Setenv(envFirstProcess, small)
 	if os.Getuid() == 0 {
 		b.Run("root", func(b *testing.B) { report(b, again("spawn-times", strconv.Itoa(b.N), "0")) })
 	}
@@ -161,6 +180,7 @@ func report(b *testing.B, cmd *exec.Cmd) {
 	b.ReportMetric(ratio(m["cold"], m["plain"]), "cold/plain")
 	b.ReportMetric(ratio(m["warm"], m["plain"]), "warm/plain")
 	if bwrap, ok := m["bwrap"]; ok {
+		b.ReportMetric(ratio(m["small"], bwrap), "small/bwrap")
 		b.ReportMetric(ratio(m["cold"], bwrap), "cold/bwrap")
 	}
 	b.ReportMetric(0, "ns/op") // a sum of unlike things

@@ -19,6 +19,8 @@ func init() {
 	attackers["blind-memory-watch"] = blindWatch
 	attackers["start-processes"] = startProcesses
 	attackers["write-large-file"] = writeLarge
+	attackers["write-in-steps"] = writeInSteps
+	attackers["open-descriptors"] = openDescriptors
 	attackers["raise-limit"] = raiseLimit
 	attackers["use-cpu"] = useCPU
 	attackers["forge-records"] = forgeRecords
@@ -102,6 +104,40 @@ func blindWatch(args []string) (finding, error) {
 	f, more := useMemory(args)
 	f.detail = fmt.Sprintf("prlimit: %v; %s", err, f.detail)
 	return f, more
+}
+
+// writeInSteps writes a file up to the given number of MiB, at about half a GB a second.
+func writeInSteps(args []string) (finding, error) {
+	if err := need(args, 2); err != nil {
+		return finding{}, err
+	}
+	file, err := os.Create(args[0])
+	if err != nil {
+		return finding{}, err
+	}
+	block := make([]byte, 1<<20)
+	for range atoi(args[1]) {
+		if _, err := file.Write(block); err != nil {
+			return finding{}, err
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return got("written")
+}
+
+// openDescriptors raises the limit as far as that is allowed, and opens the given number.
+func openDescriptors(args []string) (finding, error) {
+	if err := need(args, 1); err != nil {
+		return finding{}, err
+	}
+	want := uint64(atoi(args[0]))
+	raised := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: want * 2, Max: want * 2})
+	for n := range want {
+		if _, err := unix.Dup(2); err != nil {
+			return judge(fmt.Sprintf("dup after %d (raising the limit: %v)", n, raised), err, unix.EMFILE)
+		}
+	}
+	return got("%d descriptors", want)
 }
 
 // startProcesses starts at most the given number of processes that stay, and ends those that it started.

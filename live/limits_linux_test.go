@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -90,6 +91,68 @@ func TestMemoryLimit(t *testing.T) {
 		require.Len(t, cmd.Violations(), 1)
 		require.Equal(t, "limit", cmd.Violations()[0].Operation)
 		require.Equal(t, cmd.ID, cmd.Violations()[0].ID)
+	})
+}
+
+// TestWriteLimit: a tree that fills the workspace by more than its limit is ended as a whole, also when no process that lives
+// has written much, and the record names the limit; without one the same program ends well (process case 41).
+func TestWriteLimit(t *testing.T) {
+	const limit, most = 16 << 20, 96 << 20
+	scripts := map[string]string{
+		"one process":               `exec "$0" attack write-in-steps big 96`,
+		"processes nobody asks for": `trap '' CHLD; i=0; while [ $i -lt 96 ]; do head -c 1048576 /dev/zero >f$i; i=$((i+1)); done; echo written`,
+		"from the background":       `(setsid "$0" attack write-in-steps big 96 >/dev/null &); sleep 20; echo written`,
+	}
+	bothUsers(t, func(t *testing.T) {
+		for name, script := range scripts {
+			if name != "from the background" {
+				f := newField(t)
+				cmd := command(t, open(t, f.writable(), shell.Options{}), f.ws, "sh", "-c", script, attacker())
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, explain(err))
+				require.Equal(t, 0, cmd.Completion.ExitCode, "%s: %s", name, out)
+				require.Equal(t, int64(most), f.size(), name)
+			}
+			f := newField(t)
+			box := open(t, f.writable(), shell.Options{Limits: shell.Limits{WriteBytes: limit}})
+			require.Contains(t, box.Report().Layer("limit: write").Evidence, "best effort")
+			cmd := command(t, box, f.ws, "sh", "-c", script, attacker())
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, explain(err))
+			require.NotContains(t, string(out), "written", name)
+			require.Equal(t, "write", cmd.Completion.Limit, "%s: %+v: %s", name, cmd.Completion, out)
+			require.Equal(t, "SIGKILL", cmd.Completion.Signal)
+			require.Len(t, cmd.Violations(), 1)
+			require.Equal(t, "limit", cmd.Violations()[0].Operation)
+			require.Less(t, f.size(), int64(most), name)
+			record(entry{Kind: "note", Test: t.Name(), Detail: fmt.Sprintf("%s: %d KiB over the limit", name, (f.size()-limit)>>10)})
+		}
+	})
+}
+
+// size is how much is in the workspace.
+func (f *field) size() int64 {
+	f.t.Helper()
+	var sum int64
+	entries, err := os.ReadDir(f.ws)
+	require.NoError(f.t, err)
+	for _, e := range entries {
+		info, err := e.Info()
+		require.NoError(f.t, err)
+		sum += info.Size()
+	}
+	return sum
+}
+
+// TestDescriptorLimit: a process cannot open more than its limit, nor raise it (process case 41).
+func TestDescriptorLimit(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		limited := shell.Options{Limits: shell.Limits{Descriptors: 200}}
+		attack{
+			name: "open-descriptors", why: "tables of descriptors are memory of the kernel, and of everybody",
+			alone: [][]string{{"rlimits"}}, options: limited,
+			args: func(*field) []string { return []string{"300"} },
+		}.test(t)
 	})
 }
 

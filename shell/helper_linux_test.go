@@ -88,6 +88,38 @@ func TestHelper(t *testing.T) {
 	require.Equal(t, "ran\n", output(t, script(t, box, `echo ran >"$1/f"; cat "$1/f"`, dir)))
 }
 
+// TestFirstProcessProgram: the program that is made for it does everything that the tests ask of a jail, and says what it is
+// for when somebody runs it.
+func TestFirstProcessProgram(t *testing.T) {
+	program := os.Getenv(firstProcessVariable)
+	if program == "" {
+		program = buildFirstProcess(t)
+	}
+	dir := workspace(t)
+	box := open(t, writable(dir), shell.Options{Helper: program})
+	require.Equal(t, "full", box.Report().Tier)
+	require.Equal(t, "ran\n", output(t, script(t, box, `echo ran >"$1/f"; cat "$1/f"; (echo x >"$1/.bashrc") 2>/dev/null && echo "a mandatory name"; true`, dir)))
+	out, err := exec.CommandContext(t.Context(), program).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "shell.Options.Helper")
+}
+
+// firstProcessVariable is as helperVariable.
+const firstProcessVariable = "SALLYPORT_TEST_FIRST_PROCESS"
+
+func buildFirstProcess(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		unavailable(t, "no go command to build the program with: %v", err)
+	}
+	program := filepath.Join(workspace(t), "firstprocess")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./firstprocess")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
 // TestHelperInsideWritableTree: a command cannot replace the program that the next command's jail is started from.
 func TestHelperInsideWritableTree(t *testing.T) {
 	dir := workspace(t)

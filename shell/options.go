@@ -7,8 +7,9 @@ import (
 
 // Options are the settings of a [Sandbox] that are not part of a policy. The zero value is the safest and works.
 type Options struct {
-	// Helper is the absolute path of a program to start as the first process of each jail instead of the running one.
-	// It must import this package. Use it when the running program is large or has costly init functions.
+	// Helper is the absolute path of a program to start as the first process of each jail instead of the running one: one
+	// built from sallyport/shell/firstprocess, or any other that imports this package, of the same source as the running one.
+	// A jail that is not ready (see Warm) is then set up in two thirds of the time.
 	Helper string
 	// EnvAllow names the host's environment variables that commands see. Nil means PATH alone; a non-nil list replaces
 	// the default, it never extends it (R166-R168). A name that is not set on the host is left out (R169).
@@ -49,6 +50,8 @@ func (l Limits) describe(limit string) string {
 		return fmt.Sprintf("memory limit of %d bytes", l.MemoryBytes)
 	case "processes":
 		return fmt.Sprintf("limit of %d processes", l.Processes)
+	case "write":
+		return fmt.Sprintf("limit of %d bytes written", l.WriteBytes)
 	case "cpu":
 		return fmt.Sprintf("CPU time limit of %v", l.CPUTime)
 	}
@@ -66,6 +69,13 @@ type Limits struct {
 	CPUTime time.Duration
 	// FileSizeBytes bounds each single file a process writes (RLIMIT_FSIZE).
 	FileSizeBytes int64
+	// Descriptors bounds the descriptors that each process can have open (RLIMIT_NOFILE).
+	Descriptors int
+	// WriteBytes bounds by how much the file systems that hold writable directories may become fuller while the command runs.
+	// The first process looks every 25 ms and kills the tree when it is more ("best effort" in the report): until then a
+	// command can write what the disk takes in that time, some 50 MB. What others write there meanwhile counts too, and what
+	// is removed again does not. The private /tmp has a bound of its own: Options.TmpBytes.
+	WriteBytes int64
 	// Connections bounds the connections to other hosts at one moment, where the policy has a list of hosts. Zero means
 	// 256.
 	Connections int

@@ -204,6 +204,8 @@ func (p *jailPlan) count() {
 // user namespace in which RLIMIT_NPROC binds, and a watch for memory.
 func (p *jailPlan) planLimits(l Limits) error {
 	p.wire.Limits.FileSizeBytes = uint64(l.FileSizeBytes)
+	p.wire.Limits.Descriptors = uint64(l.Descriptors)
+	p.wire.WriteWatchBytes = l.WriteBytes
 	p.wire.Limits.CPUSeconds = uint64((l.CPUTime + time.Second - 1) / time.Second)
 	root := os.Geteuid() == 0
 	if l.Processes > 0 && !root {

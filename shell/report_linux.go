@@ -123,6 +123,12 @@ func (p *jailPlan) limitLayers() []Layer {
 	if n := p.wire.Limits.FileSizeBytes; n > 0 {
 		add("file size", fmt.Sprintf("RLIMIT_FSIZE %d bytes for each file", n))
 	}
+	if n := p.wire.Limits.Descriptors; n > 0 {
+		add("descriptors", fmt.Sprintf("RLIMIT_NOFILE %d for each process", n))
+	}
+	if n := p.wire.WriteWatchBytes; n > 0 {
+		add("write", fmt.Sprintf("best effort: the file systems of the writable directories may become fuller by %d bytes, looked at every 25 ms; the tree is killed when it is more", n))
+	}
 	return out
 }
 

@@ -81,6 +81,8 @@ func (o Options) check() error {
 		"Options.Limits.Processes":     o.Limits.Processes < 0,
 		"Options.Limits.CPUTime":       o.Limits.CPUTime < 0,
 		"Options.Limits.FileSizeBytes": o.Limits.FileSizeBytes < 0,
+		"Options.Limits.Descriptors":   o.Limits.Descriptors < 0,
+		"Options.Limits.WriteBytes":    o.Limits.WriteBytes < 0,
 		"Options.Limits.Connections":   o.Limits.Connections < 0,
 		"Options.Limits.NetworkBytes":  o.Limits.NetworkBytes < 0,
 		"Options.Limits.NetworkIdle":   o.Limits.NetworkIdle < 0,

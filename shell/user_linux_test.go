@@ -36,6 +36,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	copyProgram(t, "/proc/self/exe", program)
 	helper := filepath.Join(dir, "helper")
 	copyProgram(t, buildHelper(t), helper)
+	firstProcess := filepath.Join(dir, "firstprocess")
+	copyProgram(t, buildFirstProcess(t), firstProcess)
 	pressure := filepath.Join(dir, "pressure")
 	copyProgram(t, buildPressure(t), pressure)
 	foreign := filepath.Join(dir, "foreign")
@@ -51,7 +53,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	cmd.Dir = filepath.Join(dir, "scratch")
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tmp, "SALLYPORT_LIVE=" + os.Getenv("SALLYPORT_LIVE"),
-		scratchVariable + "=" + filepath.Join(dir, "scratch"), helperVariable + "=" + helper, pressureVariable + "=" + pressure, foreignVariable + "=" + foreign,
+		scratchVariable + "=" + filepath.Join(dir, "scratch"), helperVariable + "=" + helper, firstProcessVariable + "=" + firstProcess, pressureVariable + "=" + pressure, foreignVariable + "=" + foreign,
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUser, Gid: ordinaryUser}}
 	var out bytes.Buffer

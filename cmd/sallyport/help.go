@@ -40,6 +40,7 @@ directory, no writes, no network, of the environment PATH and TMPDIR only):
   --network WHAT        none, list (what is allowed) or unrestricted
   --env NAME[=VALUE]    pass NAME on from here, or set it
   --limit KEY=V,...     memory=512MiB pids=200 cpu=30s file=1GiB
+                        write=4GiB descriptors=4096
 `
 
 const runHelp = `Usage: sallyport run [flags] -- COMMAND [ARG]...

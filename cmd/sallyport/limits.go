@@ -82,6 +82,15 @@ var limitKeys = []struct {
 	}},
 	{"cpu", func(l *shell.Limits, s string) (err error) { l.CPUTime, err = parseSpan(s); return err }},
 	{"file", func(l *shell.Limits, s string) (err error) { l.FileSizeBytes, err = parseSize(s); return err }},
+	{"write", func(l *shell.Limits, s string) (err error) { l.WriteBytes, err = parseSize(s); return err }},
+	{"descriptors", func(l *shell.Limits, s string) error {
+		n, err := parseCount(s)
+		if err == nil && n > math.MaxInt32 {
+			return fmt.Errorf("%q is more than a machine can have", s)
+		}
+		l.Descriptors = int(n)
+		return err
+	}},
 }
 
 // parseLimits reads every --limit. A key given twice is refused: which of the two was meant?

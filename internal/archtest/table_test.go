@@ -31,6 +31,11 @@ var rooms = []room{
 		Imports: []string{"policy", "shell/internal/..."},
 	},
 	{
+		Dir:     "shell/firstprocess",
+		Why:     "the first process of a jail as a small program, for Options.Helper",
+		Imports: []string{"shell/internal/jail"},
+	},
+	{
 		Dir:     "shell/internal/broker",
 		Why:     "Linux: makes calls for the processes of a jail, decided by name; it knows nothing of who keeps records",
 		Imports: []string{"policy"},

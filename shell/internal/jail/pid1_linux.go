@@ -64,7 +64,7 @@ func serve(plan *Plan, names *namesLayer) error {
 		unix.Exit(0)
 	}
 	groups := request.Spawn.cgroups(files[1:])
-	watch := startWatch(plan)
+	watch := startWatches(plan)
 	go followHost(pid, len(groups) > 0, &names.outside)
 	exited := reap(pid)
 	exited.Alone = nobodyLeft()

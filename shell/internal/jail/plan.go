@@ -31,6 +31,8 @@ type Plan struct {
 	Limits Rlimits
 	// MemoryWatchBytes makes stage two kill the tree when its resident memory passes it; zero means no watch.
 	MemoryWatchBytes int64
+	// WriteWatchBytes makes it kill the tree when the file systems of the writable directories have become fuller by more.
+	WriteWatchBytes int64
 	// CgroupParents are the directories in which the host makes the cgroups of commands.
 	CgroupParents [][]byte
 	// Names is what the first process decides and looks at by name; nil when it does neither.
@@ -105,6 +107,7 @@ type Rlimits struct {
 	Processes     uint64
 	CPUSeconds    uint64
 	FileSizeBytes uint64
+	Descriptors   uint64 // hard; the soft one is what is usual, at most
 }
 
 // Kind is what an Op mounts.

@@ -87,7 +87,7 @@ func TestMaskedEntries(t *testing.T) {
 
 // TestWatchWithoutLimit: no limit, no watch and no breach.
 func TestWatchWithoutLimit(t *testing.T) {
-	limit, seen := startWatch(&Plan{}).breach()
+	limit, seen := startWatches(&Plan{}).breach()
 	require.Empty(t, limit)
 	require.Zero(t, seen)
 }

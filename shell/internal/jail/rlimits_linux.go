@@ -44,14 +44,19 @@ func (b *builder) limits(plan *Plan) {
 // usualDescriptors is the soft limit of descriptors that a Linux process gets by default.
 const usualDescriptors = 1024
 
-// usualDescriptorLimit gives the new process the usual soft limit of descriptors. The Go runtime raises its own to the
-// hard limit; programs that use select, or close every possible descriptor, do not bear that. A command can raise it.
-func (b *builder) usualDescriptorLimit() {
+// descriptorLimit gives the new process the usual soft limit of descriptors. The Go runtime raises its own to the hard
+// limit; programs that use select, or close every possible descriptor, do not bear that. A command can raise it, up to the
+// limit that was asked for.
+func (b *builder) descriptorLimit(plan *Plan) {
 	var have unix.Rlimit
 	if b.err = unix.Getrlimit(unix.RLIMIT_NOFILE, &have); b.err != nil {
 		return
 	}
-	limit := &unix.Rlimit{Cur: min(have.Max, usualDescriptors), Max: have.Max}
+	hard := have.Max
+	if n := plan.Limits.Descriptors; n > 0 && plan.Layers.Has(LayerRlimits) {
+		hard = min(hard, n)
+	}
+	limit := &unix.Rlimit{Cur: min(hard, usualDescriptors), Max: hard}
 	b.do("set the descriptor limit", "prlimit(RLIMIT_NOFILE)", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, unsafe.Pointer(limit), 0)
 }
 

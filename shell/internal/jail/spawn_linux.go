@@ -88,7 +88,7 @@ func newCommandSetup(plan *Plan, name string, cmd *Command, groups []cgroupDir, 
 	b.do("start a session", "setsid", unix.SYS_SETSID)
 	b.defaultSignals()
 	b.limits(plan)
-	b.usualDescriptorLimit()
+	b.descriptorLimit(plan)
 	b.layer = ""
 	b.do("enter the working directory "+string(cmd.Dir), "chdir", unix.SYS_CHDIR, string(cmd.Dir))
 	b.do("execute "+name, "execve", unix.SYS_EXECVE, name, b.strings(toStrings(cmd.Argv)...), b.strings(toStrings(cmd.Env)...))

@@ -13,48 +13,74 @@ import (
 // overshoot between two looks is about 100 MB; a look costs some 15 µs a process.
 const watchInterval = 25 * time.Millisecond
 
-// memoryWatch kills the tree when its memory passes the limit. It is best effort, for machines without a memory
-// cgroup: the tree can overshoot between two looks, and a page shared by a fork counts once for each process.
-type memoryWatch struct {
+// A watch kills the tree when what it looks at passes a limit. It is best effort: between two looks the tree can pass the
+// limit by what it does in that time.
+type watch struct {
+	name  string
 	limit int64
-	tmp   []string // private file systems whose contents are memory
+	used  func() (int64, error)
+}
 
+// watches are those of one command, and the first of them that saw its limit passed.
+type watches struct {
 	mu   sync.Mutex
+	name string
 	seen int64
 }
 
-func startWatch(plan *Plan) *memoryWatch {
-	w := &memoryWatch{limit: plan.MemoryWatchBytes}
-	if w.limit <= 0 {
-		return w
+func startWatches(plan *Plan) *watches {
+	w := &watches{}
+	if plan.MemoryWatchBytes > 0 {
+		m := memoryWatch{tmp: plan.paths(Tmp)}
+		go w.run(watch{"memory", plan.MemoryWatchBytes, m.used})
 	}
-	for _, op := range plan.Ops {
-		if op.Kind == Tmp {
-			w.tmp = append(w.tmp, string(op.Path))
+	if plan.WriteWatchBytes > 0 {
+		writable := plan.paths(Writable)
+		if plan.Root == RootWritable {
+			writable = append(writable, "/")
 		}
+		d := newDiskWatch(writable)
+		go w.run(watch{"write", plan.WriteWatchBytes, d.used})
 	}
-	go w.run()
 	return w
 }
 
-func (w *memoryWatch) run() {
-	for range time.Tick(watchInterval) {
-		used, err := w.used()
-		if err != nil {
-			used = w.limit + 1 // a watch that cannot look must not let go on
+// paths are those of the Ops of one kind.
+func (p *Plan) paths(k Kind) []string {
+	var paths []string
+	for _, op := range p.Ops {
+		if op.Kind == k {
+			paths = append(paths, string(op.Path))
 		}
-		if used > w.limit {
+	}
+	return paths
+}
+
+func (w *watches) run(of watch) {
+	for range time.Tick(watchInterval) {
+		used, err := of.used()
+		if err != nil {
+			used = of.limit + 1 // a watch that cannot look must not let go on
+		}
+		if used > of.limit {
 			w.mu.Lock()
-			w.seen = used
+			if w.name == "" {
+				w.name, w.seen = of.name, used
+			}
 			w.mu.Unlock()
 			_ = unix.Kill(-1, unix.SIGKILL) // everything but PID 1; ESRCH: it just ended
 		}
 	}
 }
 
+// memoryWatch is for machines without a memory cgroup. A page shared by a fork counts once for each process.
+type memoryWatch struct {
+	tmp []string // private file systems whose contents are memory
+}
+
 // used is the memory of all processes but PID 1, of System V segments, and of the private file systems. What cannot be
 // read has ended.
-func (w *memoryWatch) used() (int64, error) {
+func (w memoryWatch) used() (int64, error) {
 	pids, err := processes()
 	if err != nil {
 		return 0, err
@@ -125,13 +151,10 @@ func systemVBytes() int64 {
 }
 
 // breach names the limit that was passed, and what was seen.
-func (w *memoryWatch) breach() (string, int64) {
+func (w *watches) breach() (string, int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.seen == 0 {
-		return "", 0
-	}
-	return "memory", w.seen
+	return w.name, w.seen
 }
 
 func kilobytes(field string) int64 {
