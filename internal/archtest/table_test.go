@@ -13,8 +13,9 @@ type room struct {
 // every row has a package: a test compares both ways.
 var rooms = []room{
 	{
-		Dir: "policy",
-		Why: "what may be reached, as plain data; pure, so that every platform's rules are tested on every platform",
+		Dir:     "policy",
+		Why:     "what may be reached, as plain data; pure, so that every platform's rules are tested on every platform",
+		Imports: []string{"internal/nearest"},
 	},
 	{
 		Dir: "gate",
@@ -118,6 +119,14 @@ var rooms = []room{
 		Dir:     "internal/terminal",
 		Why:     "what both programs need of a terminal: colour, and a person who is asked; no library sees it",
 		Imports: []string{"compartment", "gate"},
+	},
+	{
+		Dir: "internal/nearest",
+		Why: "did you mean: one way to find it, for keys of a policy and fields of a call",
+	},
+	{
+		Dir: "internal/strict",
+		Why: "JSON that two readers cannot take for two things, for what a gate and a tool both read",
 	},
 	{
 		Dir: "internal/archtest",

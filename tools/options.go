@@ -1,0 +1,94 @@
+package tools
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sallyport/gate"
+	"sallyport/internal/nearest"
+)
+
+// Trust says how the files of the workspace are to be taken when they become media. There is no default (R227).
+type Trust string
+
+const (
+	// Untrusted: anybody may have written them. What is made of them is shown as untrusted.
+	Untrusted Trust = "untrusted"
+	// Vouched: the operator stands for what is in the workspace.
+	Vouched Trust = "vouched"
+)
+
+// Options say which tools there are and what stands behind them.
+type Options struct {
+	// Gate is asked before every gated call. It must be set: there is no default (R176, R177).
+	Gate gate.Func
+	// Workspace is the directory that the tools work in, as the host names it. A gate sees it, and a model never does.
+	Workspace string
+	// Only names the tools to make. Nil makes every tool that the other options have what it takes for.
+	Only []string
+	// WriteRoot is the directory below which save_media may write, as a model writes it; "." is all of the workspace. It
+	// must be set when there is a save_media, and is never inferred (R227).
+	WriteRoot string
+	// Trust says how staged files are to be taken. It must be set when there is a stage_file (R227).
+	Trust Trust
+	// Narrator has the first word on what a model reads of an outcome (R284). Nil takes the table.
+	Narrator Narrator
+	// OnEvent is told of calls and questions as they happen. It is called by whoever makes the call, and must not wait.
+	OnEvent func(Event)
+}
+
+// New makes the tools. Faults in the options are *Error: CodeGateRequired without a gate (R21, R176), and
+// CodeInvalidConfig. Close the registry when done.
+func New(o Options) (*Registry, error) {
+	if o.Gate == nil {
+		return nil, &Error{Code: CodeGateRequired, Text: "no gate was given: every tool is put to one, and there is no default"}
+	}
+	r := &Registry{options: o, prefix: newPrefix()}
+	r.turns.now = newTurn()
+	wanted, err := r.wanted()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.check(wanted); err != nil {
+		return nil, err
+	}
+	return r, r.make(wanted)
+}
+
+// wanted are the definitions of the tools to make.
+func (r *Registry) wanted() ([]definition, error) {
+	all := definitions()
+	var known []string
+	for _, d := range all {
+		known = append(known, d.name)
+	}
+	for _, name := range r.options.Only {
+		if !slices.Contains(known, name) {
+			says := fmt.Sprintf("only: there is no tool %q", name)
+			if meant := nearest.Of(name, known); meant != "" {
+				says += fmt.Sprintf(" (did you mean %q?)", meant)
+			}
+			return nil, config(says, nil)
+		}
+	}
+	return slices.DeleteFunc(all, func(d definition) bool {
+		return r.options.Only != nil && !slices.Contains(r.options.Only, d.name)
+	}), nil
+}
+
+// check looks at what the tools to make cannot do without.
+func (r *Registry) check(wanted []definition) error {
+	there := func(name string) bool {
+		return slices.ContainsFunc(wanted, func(d definition) bool { return d.name == name })
+	}
+	switch {
+	case there(SaveMedia) && r.options.WriteRoot == "":
+		return config("write root: "+SaveMedia+" needs the directory that it may write to, and it is never inferred", nil)
+	case there(StageFile) && r.options.Trust != Untrusted && r.options.Trust != Vouched:
+		return config(fmt.Sprintf("trust: %s needs to be told how files are to be taken, %q or %q, and got %q", StageFile, Untrusted, Vouched, r.options.Trust), nil)
+	case strings.ContainsRune(r.options.Workspace, 0):
+		return config("workspace: the path has a NUL in it", nil)
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package tools
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"sallyport/compartment"
+	"sallyport/gate"
+	"sallyport/internal/nearest"
+)
+
+// Tier says what enforces the rules for a tool (R9).
+type Tier string
+
+const (
+	// Kernel: the tool works in a confined process.
+	Kernel Tier = "kernel"
+	// Evaluator: the tool works in this process, on descriptors that were judged by the policy.
+	Evaluator Tier = "evaluator"
+)
+
+// Tool is one tool as a model sees it.
+type Tool struct {
+	Name, Title, Description string
+	// Schema describes the arguments.
+	Schema *jsonschema.Schema
+	// Tier is what enforces the rules for it.
+	Tier Tier
+	// Gated tools are put to the gate at each call. The others only look into what a gated call has already given.
+	Gated bool
+	// ReadOnly tools change nothing that outlives the turn.
+	ReadOnly bool
+}
+
+// tool is a Tool that can be called.
+type tool struct {
+	Tool
+	args *checker
+	run  func(ctx context.Context, c *call) (Result, error)
+}
+
+// call is one call on its way.
+type call struct {
+	id, parent string
+	tool       *tool
+	args       arguments
+	turn       *turn
+}
+
+// decode reads the arguments, defaults included, into a struct. The schema has judged them, so an error is a fault of
+// this package.
+func (c *call) decode(into any) error {
+	if err := json.Unmarshal(c.args.full, into); err != nil {
+		return fmt.Errorf("%s: the arguments do not fit although their schema took them: %w", c.tool.Name, err)
+	}
+	return nil
+}
+
+// Call calls a tool with its arguments, one JSON object (R175, R180): first the schema is checked, then the gate is
+// asked, and only an approved call looks at a path or touches anything.
+//
+// An error that is an *Error was narrated for the model: see Render. When ctx ends, the tool is stopped with everything
+// that it started, and the error is the context's own cause (R185). Call is safe for concurrent use.
+func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (Result, error) {
+	t, err := r.begin()
+	if err != nil {
+		return Result{}, err
+	}
+	defer t.running.Done()
+	c, err := r.prepare(t, r.newID(), "", name, args)
+	if err != nil {
+		return Result{}, err
+	}
+	ctx, stop := t.join(ctx)
+	defer stop()
+	return r.finish(ctx, c, r.ask1)
+}
+
+// ask1 asks the gate when the tool has one.
+func (r *Registry) ask1(ctx context.Context, c *call) error {
+	if !c.tool.Gated {
+		return nil
+	}
+	return r.ask(ctx, c)
+}
+
+// prepare finds the tool and checks the arguments. Nothing else has happened by then.
+func (r *Registry) prepare(t *turn, id, parent, name string, raw json.RawMessage) (*call, error) {
+	tool, err := r.find(t, name)
+	if err != nil {
+		return nil, err
+	}
+	args, err := tool.args.check(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &call{id: id, parent: parent, tool: tool, args: args, turn: t}, nil
+}
+
+// find finds a tool by its name.
+func (r *Registry) find(t *turn, name string) (*tool, error) {
+	all := append(slices.Clone(r.tools), t.queries()...)
+	known := make([]string, len(all))
+	for i, tool := range all {
+		if tool.Name == name {
+			return tool, nil
+		}
+		known[i] = tool.Name
+	}
+	says := "There is no tool " + quoted(name)
+	if meant := nearest.Of(name, known); meant != "" {
+		says += " (did you mean " + quoted(meant) + "?)"
+	}
+	return nil, &Error{Code: CodeInvalidArgs, Tool: compartment.Shown(name, longestInput), Text: says + ". Use one of " + strings.Join(known, ", ") + "; nothing was done."}
+}
+
+// finish runs a call that was prepared, from the gate on, and makes what comes of it a result or one narrated error.
+func (r *Registry) finish(ctx context.Context, c *call, ask func(context.Context, *call) error) (res Result, err error) {
+	since := time.Now()
+	defer func() { r.emit(c, CallEnded, since, err) }()
+	if err := ask(ctx, c); err != nil {
+		return Result{}, err
+	}
+	res, err = r.contain(ctx, c)
+	if ctx.Err() != nil { // whatever came of it: the turn is over (R185)
+		return Result{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return Result{}, r.narrated(c, err)
+	}
+	res.ID, res.Tool, res.Tier, res.Untrusted = c.id, c.tool.Name, c.tool.Tier, true
+	return res, nil
+}
+
+// contain runs the tool. A panic is a failure of this call and of nothing else.
+func (r *Registry) contain(ctx context.Context, c *call) (res Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s panicked: %v", c.tool.Name, p)
+		}
+	}()
+	return c.tool.run(ctx, c)
+}
+
+// unapproved narrates what the gate said. The end of the turn is passed on as it is.
+func (r *Registry) unapproved(c *call, err error) error {
+	var g *gate.Error
+	if !errors.As(err, &g) {
+		return err // nil, or the context's own cause
+	}
+	f := Facts{Outcome: GateUnavailable, Reason: ReasonError}
+	switch {
+	case g.Reason == gate.ErrRefused:
+		f = Facts{Outcome: GateDeclined, Note: g.Note}
+	case g.Reason == gate.ErrAborted:
+		f = Facts{Outcome: Aborted}
+	case isTimeout(g.Err):
+		f.Reason = ReasonTimeout
+	}
+	return r.fail(c, f, err)
+}
+
+// isTimeout tells a gate that ran out of its own time from one that broke.
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
+}
+
+// fail makes the one error of a call: its text is the narration, and what lies behind is its direct cause (R280).
+func (r *Registry) fail(c *call, f Facts, cause error) *Error {
+	f.Tool = c.tool.Name
+	row, ok := rowOf(Outcomes(), f.Outcome, f.Reason)
+	if !ok || row.Code == "" {
+		row.Code = CodeFailed
+	}
+	return &Error{Code: row.Code, Outcome: f.Outcome, Reason: f.Reason, Tool: f.Tool, Text: r.options.Narrator.narrate(f), Err: cause}
+}
+
+// note makes a line of a result.
+func (r *Registry) note(c *call, f Facts) string {
+	f.Tool = c.tool.Name
+	return r.options.Narrator.narrate(f)
+}
+
+// newID names a call: a few characters of this registry's own, and a number. A model writes it back, so it is short.
+func (r *Registry) newID() string {
+	return r.prefix + "-" + strconv.FormatUint(r.calls.Add(1), 10)
+}
+
+// newPrefix is random, so that a gate that serves many registries can tell their calls apart.
+func newPrefix() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // it never fails; the program ends first
+	return hex.EncodeToString(b[:])
+}
+
+// Registry holds the tools of one agent: one workspace, one gate, one turn at a time. See New.
+type Registry struct {
+	options Options
+	tools   []*tool
+	prefix  string
+	calls   atomic.Uint64
+	turns   turns
+}

@@ -1,0 +1,91 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// ErrTurnEnded is the cause with which calls end that were still running when EndTurn or Close was called.
+var ErrTurnEnded = errors.New("the turn has ended")
+
+// turns keeps the current turn of a registry.
+type turns struct {
+	mu     sync.Mutex
+	now    *turn
+	closed bool
+}
+
+// turn is what lives as long as one turn of the agent: the calls that run, the artifacts and the media.
+type turn struct {
+	ctx     context.Context // ends when no new call may begin and those that run have to stop
+	end     context.CancelCauseFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	holding []func() error // what is released with the turn, the last first
+}
+
+func newTurn() *turn {
+	ctx, end := context.WithCancelCause(context.Background())
+	return &turn{ctx: ctx, end: end}
+}
+
+// begin takes part in the current turn. The caller calls running.Done of it.
+func (r *Registry) begin() (*turn, error) {
+	r.turns.mu.Lock()
+	defer r.turns.mu.Unlock()
+	if r.turns.closed {
+		return nil, &Error{Code: CodeNotInitialized, Text: "The tools were closed. Nothing was done; tell the user."}
+	}
+	r.turns.now.running.Add(1)
+	return r.turns.now, nil
+}
+
+// join makes a context that ends with the turn as well.
+func (t *turn) join(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	detach := context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })
+	return ctx, func() { detach(); cancel(nil) }
+}
+
+// hold has something released with the turn.
+func (t *turn) hold(release func() error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.holding = append(t.holding, release)
+}
+
+// EndTurn ends the turn and begins the next one: calls that run are stopped with everything that they started, and the
+// artifacts and media of the turn are gone, with the tools that query them (R269-R271). It returns when all that is done.
+func (r *Registry) EndTurn() error { return r.endTurn(false) }
+
+// Close ends the turn, and the registry with it. Closing twice does nothing. What was handed in with the options stays
+// open.
+func (r *Registry) Close() error { return r.endTurn(true) }
+
+func (r *Registry) endTurn(last bool) error {
+	r.turns.mu.Lock()
+	if r.turns.closed {
+		r.turns.mu.Unlock()
+		return nil
+	}
+	t := r.turns.now
+	r.turns.now, r.turns.closed = newTurn(), last
+	r.turns.mu.Unlock()
+	t.end(ErrTurnEnded)
+	t.running.Wait()
+	return t.release()
+}
+
+// release lets go of what the turn held.
+func (t *turn) release() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var errs []error
+	for i := len(t.holding) - 1; i >= 0; i-- {
+		errs = append(errs, t.holding[i]())
+	}
+	t.holding = nil
+	return errors.Join(errs...)
+}
