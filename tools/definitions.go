@@ -1,6 +1,10 @@
 package tools
 
-import "github.com/google/jsonschema-go/jsonschema"
+import (
+	"context"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
 
 // The names of the tools. There is no read_file, no edit_file and no git tool, on purpose: opening gives an artifact to
 // query, staging and saving change files, and the shell is where git is (R211, R216, R317, R318).
@@ -25,6 +29,7 @@ type definition struct {
 	tier     Tier
 	readOnly bool
 	schema   func(r *Registry) *jsonschema.Schema
+	run      func(*Registry, context.Context, *call) (Result, error)
 }
 
 // always is a description that depends on nothing.
@@ -51,19 +56,19 @@ func onePath(*Registry) *jsonschema.Schema { return object(need("path", filled(p
 func fileDefinitions() []definition {
 	return []definition{
 		{
-			name: OpenFile, title: "Open a file", tier: Evaluator, readOnly: true, schema: onePath,
+			name: OpenFile, run: opening(formatText), title: "Open a file", tier: Evaluator, readOnly: true, schema: onePath,
 			describe: always("Opens a text file, whole. The result is an artifact: query it by its id."),
 		},
 		{
-			name: OpenJSONFile, title: "Open a JSON file", tier: Evaluator, readOnly: true, schema: onePath,
+			name: OpenJSONFile, run: opening(formatJSON), title: "Open a JSON file", tier: Evaluator, readOnly: true, schema: onePath,
 			describe: always("Opens a JSON file, whole. The result is an artifact that can be queried with JSONPath, and as text also when it is not valid JSON."),
 		},
 		{
-			name: OpenMarkdownFile, title: "Open a Markdown file", tier: Evaluator, readOnly: true, schema: onePath,
+			name: OpenMarkdownFile, run: opening(formatMarkdown), title: "Open a Markdown file", tier: Evaluator, readOnly: true, schema: onePath,
 			describe: always("Opens a Markdown file, whole. The result is an artifact that can be queried by headings, sections, code blocks and links, and as text."),
 		},
 		{
-			name: StageFile, title: "Stage a file", tier: Evaluator, readOnly: true, schema: onePath,
+			name: StageFile, run: stageFile, title: "Stage a file", tier: Evaluator, readOnly: true, schema: onePath,
 			describe: func(there func(string) bool) string {
 				says := "Takes a file of any kind up as media, without reading it. Nothing on disk changes."
 				if there(SaveMedia) {
@@ -73,7 +78,7 @@ func fileDefinitions() []definition {
 			},
 		},
 		{
-			name: SaveMedia, title: "Save media to a file", tier: Evaluator,
+			name: SaveMedia, run: saveMedia, title: "Save media to a file", tier: Evaluator,
 			describe: func(there func(string) bool) string {
 				says := "Writes media of this turn to a file, which is made or replaced whole."
 				if there(StageFile) {
@@ -86,7 +91,7 @@ func fileDefinitions() []definition {
 			},
 		},
 		{
-			name: ListDirectory, title: "List a directory", tier: Evaluator, readOnly: true,
+			name: ListDirectory, run: listDirectory, title: "List a directory", tier: Evaluator, readOnly: true,
 			describe: always("Lists what is in a directory and below it, one JSON object a line: path and entryKind, file or dir. Links are not followed, and what may not be read is left out."),
 			schema: func(*Registry) *jsonschema.Schema {
 				depth := whole("How many levels to look at; 0 is the directory's own entries.", 0)
@@ -100,17 +105,17 @@ func fileDefinitions() []definition {
 func commandDefinitions() []definition {
 	return []definition{
 		{
-			name: SearchFiles, title: "Search in files", tier: Kernel, readOnly: true,
+			name: SearchFiles, run: searching(true), title: "Search in files", tier: Kernel, readOnly: true,
 			describe: always("Searches files for a regular expression (RE2), one JSON object a line: path, line and text, the whole line. Without limit every match is given."),
 			schema:   func(r *Registry) *jsonschema.Schema { return object(searchFields(r)...) },
 		},
 		{
-			name: FindFiles, title: "Find files by name", tier: Kernel, readOnly: true,
+			name: FindFiles, run: searching(false), title: "Find files by name", tier: Kernel, readOnly: true,
 			describe: always("Finds files whose path matches a pattern such as **/*.go, one JSON object a line. Without limit every match is given."),
 			schema:   func(r *Registry) *jsonschema.Schema { return object(findFields(r)...) },
 		},
 		{
-			name: RunShellCommand, title: "Run a shell command", tier: Kernel,
+			name: RunShellCommand, run: runShell, title: "Run a shell command", tier: Kernel,
 			describe: always("Runs one shell command line inside the sandbox; git, compilers and tests are run with it. Its output, standard output and error together, is an artifact, " +
 				"also when it fails. The kernel decides what it can reach: what was denied is told beside the result. Nothing it starts goes on after it."),
 			schema: func(*Registry) *jsonschema.Schema {
@@ -120,7 +125,7 @@ func commandDefinitions() []definition {
 			},
 		},
 		{
-			name: EvaluateJavaScript, title: "Evaluate JavaScript", tier: Evaluator,
+			name: EvaluateJavaScript, run: runScript, title: "Evaluate JavaScript", tier: Evaluator,
 			describe: describeScripts,
 			schema: func(*Registry) *jsonschema.Schema {
 				return object(need("source", filled("The program. The value of its last expression is the result; await may stand at the top level.")),

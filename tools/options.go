@@ -1,12 +1,14 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"sallyport/gate"
 	"sallyport/internal/nearest"
+	"sallyport/policy"
 )
 
 // Trust says how the files of the workspace are to be taken when they become media. There is no default (R227).
@@ -25,6 +27,14 @@ type Options struct {
 	Gate gate.Func
 	// Workspace is the directory that the tools work in, as the host names it. A gate sees it, and a model never does.
 	Workspace string
+	// Rules are the policy that the file tools keep to: those of the sandbox, so that both give one answer (R52). Nil is the
+	// zero policy: everything in the workspace may be read, and nothing written.
+	Rules *policy.Rules
+	// Commands runs what is run: the shell and the searches. Without it there are no such tools.
+	Commands Commander
+	// Shell are the options of run_shell_command, and Scripts those of evaluate_javascript.
+	Shell   Shell
+	Scripts Scripts
 	// Only names the tools to make. Nil makes every tool that the other options have what it takes for.
 	Only []string
 	// WriteRoot is the directory below which save_media may write, as a model writes it; "." is all of the workspace. It
@@ -53,7 +63,50 @@ func New(o Options) (*Registry, error) {
 	if err := r.check(wanted); err != nil {
 		return nil, err
 	}
-	return r, r.make(wanted)
+	if err := r.open(wanted); err != nil {
+		return nil, errors.Join(err, r.release())
+	}
+	return r, nil
+}
+
+// open opens what the tools work with, and makes them.
+func (r *Registry) open(wanted []definition) (err error) {
+	if r.workspace, err = openWorkspace(r.options); err != nil {
+		return err
+	}
+	if err := r.make(wanted); err != nil {
+		return err
+	}
+	if r.has(RunShellCommand) {
+		if r.shell, err = findShell(r.options.Shell.Path); err != nil {
+			return err
+		}
+	}
+	if r.has(SaveMedia) {
+		if r.writeRoot, err = cleanRoot(r.options.WriteRoot); err != nil {
+			return err
+		}
+	}
+	if r.has(EvaluateJavaScript) {
+		if r.scripts, err = r.openScripts(); err != nil {
+			return config(EvaluateJavaScript+": "+err.Error(), err)
+		}
+	}
+	return nil
+}
+
+// release lets go of what open opened.
+func (r *Registry) release() error {
+	var errs []error
+	if r.scripts != nil {
+		errs = append(errs, r.scripts.Close())
+		r.scripts = nil
+	}
+	if r.workspace != nil {
+		errs = append(errs, r.workspace.close())
+		r.workspace = nil
+	}
+	return errors.Join(errs...)
 }
 
 // wanted are the definitions of the tools to make.
@@ -71,10 +124,24 @@ func (r *Registry) wanted() ([]definition, error) {
 			}
 			return nil, config(says, nil)
 		}
+		if !r.possible(name) {
+			return nil, config("only: "+name+" has nothing to work with: there are no commands, or there is no engine", nil)
+		}
 	}
 	return slices.DeleteFunc(all, func(d definition) bool {
-		return r.options.Only != nil && !slices.Contains(r.options.Only, d.name)
+		return r.options.Only != nil && !slices.Contains(r.options.Only, d.name) || !r.possible(d.name)
 	}), nil
+}
+
+// possible says whether the options have what a tool takes.
+func (r *Registry) possible(name string) bool {
+	switch name {
+	case RunShellCommand, SearchFiles, FindFiles:
+		return r.options.Commands != nil
+	case EvaluateJavaScript:
+		return r.options.Scripts.Engine != nil
+	}
+	return true
 }
 
 // check looks at what the tools to make cannot do without.

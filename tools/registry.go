@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"sallyport/compartment"
+	"sallyport/evaljs"
 	"sallyport/gate"
 	"sallyport/internal/nearest"
 )
@@ -47,7 +49,7 @@ type Tool struct {
 type tool struct {
 	Tool
 	args *checker
-	run  func(ctx context.Context, c *call) (Result, error)
+	run  func(*Registry, context.Context, *call) (Result, error)
 }
 
 // call is one call on its way.
@@ -84,11 +86,11 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 	}
 	ctx, stop := t.join(ctx)
 	defer stop()
-	return r.finish(ctx, c, r.ask1)
+	return r.finish(ctx, c, r.askGate)
 }
 
-// ask1 asks the gate when the tool has one.
-func (r *Registry) ask1(ctx context.Context, c *call) error {
+// askGate asks the gate when the tool has one.
+func (r *Registry) askGate(ctx context.Context, c *call) error {
 	if !c.tool.Gated {
 		return nil
 	}
@@ -108,9 +110,39 @@ func (r *Registry) prepare(t *turn, id, parent, name string, raw json.RawMessage
 	return &call{id: id, parent: parent, tool: tool, args: args, turn: t}, nil
 }
 
+// make makes the tools, now that it is known which ones there are.
+func (r *Registry) make(wanted []definition) error {
+	there := func(name string) bool {
+		return name == callToolPower && slices.ContainsFunc(wanted, func(d definition) bool { return d.name != EvaluateJavaScript }) ||
+			slices.ContainsFunc(wanted, func(d definition) bool { return d.name == name })
+	}
+	for _, d := range wanted {
+		made := Tool{Name: d.name, Title: d.title, Description: d.describe(there), Schema: d.schema(r), Tier: d.tier, Gated: true, ReadOnly: d.readOnly}
+		check, err := newChecker(d.name, made.Schema)
+		if err != nil {
+			return err
+		}
+		r.tools = append(r.tools, &tool{Tool: made, args: check, run: d.run})
+	}
+	return nil
+}
+
+// Tools are the tools that there are now: those of the options, and the queries of the turn as long as it has an
+// artifact (R271). They change when a call has ended, and when the turn does.
+func (r *Registry) Tools() []Tool {
+	r.turns.mu.Lock()
+	now := r.turns.now
+	r.turns.mu.Unlock()
+	var all []Tool
+	for _, t := range append(slices.Clone(r.tools), now.minted()...) {
+		all = append(all, t.Tool)
+	}
+	return all
+}
+
 // find finds a tool by its name.
 func (r *Registry) find(t *turn, name string) (*tool, error) {
-	all := append(slices.Clone(r.tools), t.queries()...)
+	all := append(slices.Clone(r.tools), t.minted()...)
 	known := make([]string, len(all))
 	for i, tool := range all {
 		if tool.Name == name {
@@ -150,7 +182,7 @@ func (r *Registry) contain(ctx context.Context, c *call) (res Result, err error)
 			err = fmt.Errorf("%s panicked: %v", c.tool.Name, p)
 		}
 	}()
-	return c.tool.run(ctx, c)
+	return c.tool.run(r, ctx, c)
 }
 
 // unapproved narrates what the gate said. The end of the turn is passed on as it is.
@@ -212,4 +244,19 @@ type Registry struct {
 	prefix  string
 	calls   atomic.Uint64
 	turns   turns
+	closing sync.Once
+
+	workspace *workspace
+	writeRoot string
+	outputs   outputs
+	searcher  searcher
+	shell     string
+	scripts   *evaljs.Session
+	// containsLinks says that what searches can follow links without leaving the workspace.
+	containsLinks bool
+}
+
+// has says whether there is a tool of that name.
+func (r *Registry) has(name string) bool {
+	return slices.ContainsFunc(r.tools, func(t *tool) bool { return t.Name == name })
 }

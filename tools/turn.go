@@ -22,8 +22,10 @@ type turn struct {
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
 
-	mu      sync.Mutex
-	holding []func() error // what is released with the turn, the last first
+	mu        sync.Mutex
+	artifacts map[string]*artifact
+	media     map[string]*media
+	tools     []*tool // that query the artifacts and edit the media; nil when they have to be made
 }
 
 func newTurn() *turn {
@@ -49,11 +51,44 @@ func (t *turn) join(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { detach(); cancel(nil) }
 }
 
-// hold has something released with the turn.
-func (t *turn) hold(release func() error) {
+// keep adds an artifact to the turn.
+func (t *turn) keep(a *artifact) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.holding = append(t.holding, release)
+	if t.artifacts == nil {
+		t.artifacts = map[string]*artifact{}
+	}
+	t.artifacts[a.id], t.tools = a, nil
+}
+
+// drop takes an artifact back, of a call that came to nothing.
+func (t *turn) drop(a *artifact) error {
+	t.mu.Lock()
+	delete(t.artifacts, a.id)
+	t.tools = nil
+	t.mu.Unlock()
+	return a.release()
+}
+
+// artifact finds one by its id.
+func (t *turn) artifact(id string) (*artifact, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a, ok := t.artifacts[id]
+	return a, ok
+}
+
+// minted are the tools of the turn: each takes the ids of what it fits, and there is none without one (R270, R271).
+func (t *turn) minted() []*tool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tools == nil {
+		t.tools = t.queries()
+		if len(t.media) > 0 {
+			t.tools = append(t.tools, t.editor())
+		}
+	}
+	return t.tools
 }
 
 // EndTurn ends the turn and begins the next one: calls that run are stopped with everything that they started, and the
@@ -62,7 +97,11 @@ func (r *Registry) EndTurn() error { return r.endTurn(false) }
 
 // Close ends the turn, and the registry with it. Closing twice does nothing. What was handed in with the options stays
 // open.
-func (r *Registry) Close() error { return r.endTurn(true) }
+func (r *Registry) Close() error {
+	err := r.endTurn(true)
+	r.closing.Do(func() { err = errors.Join(err, r.release()) })
+	return err
+}
 
 func (r *Registry) endTurn(last bool) error {
 	r.turns.mu.Lock()
@@ -83,9 +122,9 @@ func (t *turn) release() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var errs []error
-	for i := len(t.holding) - 1; i >= 0; i-- {
-		errs = append(errs, t.holding[i]())
+	for _, a := range t.artifacts {
+		errs = append(errs, a.release())
 	}
-	t.holding = nil
+	t.artifacts, t.media, t.tools = nil, nil, nil
 	return errors.Join(errs...)
 }
