@@ -3,8 +3,8 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
-	"strings"
 
 	"sallyport/gate"
 	"sallyport/internal/nearest"
@@ -154,8 +154,8 @@ func (r *Registry) check(wanted []definition) error {
 		return config("write root: "+SaveMedia+" needs the directory that it may write to, and it is never inferred", nil)
 	case there(StageFile) && r.options.Trust != Untrusted && r.options.Trust != Vouched:
 		return config(fmt.Sprintf("trust: %s needs to be told how files are to be taken, %q or %q, and got %q", StageFile, Untrusted, Vouched, r.options.Trust), nil)
-	case strings.ContainsRune(r.options.Workspace, 0):
-		return config("workspace: the path has a NUL in it", nil)
+	case !filepath.IsAbs(r.options.Workspace):
+		return config(fmt.Sprintf("workspace: %q is not the absolute path of a directory", r.options.Workspace), nil)
 	}
 	return nil
 }

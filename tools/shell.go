@@ -21,7 +21,8 @@ type Commander interface {
 type Shell struct {
 	// Path is the shell, absolute. Empty means bash where there is one, and else sh.
 	Path string
-	// Env is added for every command, as KEY=VALUE. The model can read all of it (R215).
+	// Env is added for every command, as KEY=VALUE. The model can read all of it (R215). SHELL and HOME are set beside it, when
+	// it does not: HOME is the command's own /tmp, and says nothing of whose home there is.
 	Env []string
 	// AllowedCommands, unless nil, limits a line to one plain command with one of these names, without any syntax of a
 	// shell; an empty list allows none. It is a check of a name and not the boundary: what git or make may start is for the policy to say
@@ -64,6 +65,18 @@ func findShell(path string) (string, error) {
 		}
 	}
 	return "", config("shell: there is neither bash nor sh in the usual places; name one", nil)
+}
+
+// shellEnv is the environment that is added for every command. Without HOME and SHELL bash asks the system who it is, over a socket that it may
+// not use, and each command would begin with a denial.
+func (r *Registry) shellEnv() []string {
+	home := "HOME=/nonexistent"
+	if r.options.Rules != nil {
+		if private, ok := r.options.Rules.PrivateAt("/tmp"); ok && private.Writable {
+			home = "HOME=" + private.Path
+		}
+	}
+	return append([]string{"SHELL=" + r.shell, home}, r.options.Shell.Env...)
 }
 
 // shellArgs are the arguments of run_shell_command.
@@ -121,7 +134,7 @@ func (r *Registry) command(ctx context.Context, c *call, com command, a *artifac
 	defer cancel()
 	out := &sink{to: a}
 	cmd := r.options.Commands.Command(ctx, com.words[0], com.words[1:]...)
-	cmd.ID, cmd.Dir, cmd.Env = c.id, com.dir, r.options.Shell.Env
+	cmd.ID, cmd.Dir, cmd.Env = c.id, com.dir, r.shellEnv()
 	cmd.Stdout, cmd.Stderr = out, out // one writer, so one pipe: what is written stays in order (R202)
 	if err := cmd.Start(); err != nil {
 		end.Denied = deniedBy(err)

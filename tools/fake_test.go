@@ -1,0 +1,165 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sallyport/gate"
+)
+
+// record is a list that several goroutines write to.
+type record struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (r *record) add(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, line)
+}
+
+func (r *record) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.lines...)
+}
+
+// approve is a gate for tests; no such thing is exported.
+func approve(context.Context, gate.Call) (gate.Verdict, error) {
+	return gate.Verdict{Approved: true}, nil
+}
+
+// object makes arguments.
+func args(t testing.TB, fields map[string]any) json.RawMessage {
+	t.Helper()
+	b, err := json.Marshal(fields)
+	require.NoError(t, err)
+	return b
+}
+
+// good is one call of each tool that its schema takes.
+var good = map[string]string{
+	RunShellCommand: `{"command":"true"}`, OpenFile: `{"path":"a"}`, OpenJSONFile: `{"path":"a"}`, OpenMarkdownFile: `{"path":"a"}`,
+	StageFile: `{"path":"a"}`, SaveMedia: `{"media_id":"m","path":"a"}`, ListDirectory: `{"path":""}`, SearchFiles: `{"pattern":"x"}`,
+	FindFiles: `{"glob":"*"}`, EvaluateJavaScript: `{"source":"1"}`,
+}
+
+// traced makes a registry of all ten tools, none of which does anything but write its name to the record after the gate has.
+func traced(t *testing.T, ask gate.Func, o Options) (*Registry, *record) {
+	t.Helper()
+	log := &record{}
+	o.Gate = func(ctx context.Context, c gate.Call) (gate.Verdict, error) {
+		log.add("gate " + c.Tool)
+		return ask(ctx, c)
+	}
+	r := &Registry{options: o, prefix: "t", outputs: &memory{}}
+	r.turns.now = newTurn()
+	require.NoError(t, r.make(definitions()))
+	for _, made := range r.tools {
+		made.run = func(_ *Registry, ctx context.Context, c *call) (Result, error) {
+			log.add("run " + c.tool.Name)
+			return Result{Text: "done"}, nil
+		}
+	}
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	return r, log
+}
+
+// memory keeps artifacts in memory: what a test looks at afterwards, and what can be made to fail.
+type memory struct {
+	mu    sync.Mutex
+	made  map[string]*kept
+	fail  error // of create
+	write error // of the artifacts
+}
+
+// kept is one artifact in memory.
+type kept struct {
+	mu       sync.Mutex
+	of       *memory
+	b        bytes.Buffer
+	ended    bool
+	released bool
+}
+
+func (m *memory) create(id string, _ format) (output, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return nil, m.fail
+	}
+	if m.made == nil {
+		m.made = map[string]*kept{}
+	}
+	m.made[id] = &kept{of: m}
+	return m.made[id], nil
+}
+
+func (k *kept) Write(p []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.of.write != nil {
+		return 0, k.of.write
+	}
+	return k.b.Write(p)
+}
+
+func (k *kept) end(lines []string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ended = true
+	for _, l := range lines {
+		if b := k.b.Bytes(); len(b) > 0 && b[len(b)-1] != '\n' {
+			k.b.WriteByte('\n')
+		}
+		k.b.WriteString(l + "\n")
+	}
+	return k.of.write
+}
+
+func (k *kept) size() (int64, int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return int64(k.b.Len()), int64(bytes.Count(k.b.Bytes(), []byte("\n")))
+}
+
+func (k *kept) query(context.Context, string, []byte) (string, error) { return k.text(), nil }
+
+func (k *kept) release() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.released {
+		return errors.New("released twice")
+	}
+	k.released = true
+	return nil
+}
+
+func (k *kept) text() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.b.String()
+}
+
+// files makes files below a directory; a name that ends in a slash is a directory.
+func files(t testing.TB, dir string, contents map[string]string) {
+	t.Helper()
+	for name, content := range contents {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		if name[len(name)-1] == '/' {
+			require.NoError(t, os.MkdirAll(path, 0o755))
+			continue
+		}
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+}
