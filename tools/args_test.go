@@ -51,7 +51,7 @@ func TestArgValidation(t *testing.T) {
 		{FindFiles, `{"glob":"x","ignore_case":true}`, `unknown field "ignore_case"`},
 		{FindFiles, `{"glob":"x","literal":true}`, `unknown field "literal"`},
 		{FindFiles, `{"glob":"x","pattern":"y"}`, `unknown field "pattern"`},
-		{RunShellCommand, `{"command":"x","timeout_seconds":0.5}`, `timeout_seconds is 0.5, and takes a number from 1 to 604800`},
+		{RunShellCommand, `{"command":"x","timeout_seconds":0.5}`, `timeout_seconds is 0.5, and takes a number from 1 to 86400`},
 		{RunShellCommand, `{"command":"x","timeout_seconds":1e9}`, `timeout_seconds is 1000000000`},
 		{RunShellCommand, `{"command":"x","timout":5,"dir":"y"}`, `unknown field "dir" (there are command, cwd, timeout_seconds); unknown field "timout" (there are`},
 		{EvaluateJavaScript, `{"source":""}`, `source is ""`},

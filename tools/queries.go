@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -47,7 +46,7 @@ func (t *turn) queries() []*tool {
 	var made []*tool
 	for _, q := range queryTable() {
 		var ids []string
-		for _, id := range slices.Sorted(maps.Keys(t.artifacts)) {
+		for _, id := range t.order {
 			if q.fits(t.artifacts[id].format) {
 				ids = append(ids, id)
 			}

@@ -61,8 +61,8 @@ func whole(description string, least float64) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "integer", Description: description, Minimum: &least, Maximum: jsonschema.Ptr(float64(math.MaxInt32))}
 }
 
-// longestSeconds is how long a call can be told to take: a week. A Duration holds far more.
-const longestSeconds = 7 * 24 * 3600
+// longestSeconds is how long a call can be told to take: a day, which is also what an engine is given at most.
+const longestSeconds = 24 * 3600
 
 // seconds is a time limit.
 func seconds(description string, standard int) *jsonschema.Schema {

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -24,6 +25,7 @@ type turn struct {
 
 	mu        sync.Mutex
 	artifacts map[string]*artifact
+	order     []string // the ids of the artifacts, as they came
 	media     map[string]*media
 	tools     []*tool // that query the artifacts and edit the media; nil when they have to be made
 }
@@ -59,12 +61,14 @@ func (t *turn) keep(a *artifact) {
 		t.artifacts = map[string]*artifact{}
 	}
 	t.artifacts[a.id], t.tools = a, nil
+	t.order = append(t.order, a.id)
 }
 
 // drop takes an artifact back, of a call that came to nothing.
 func (t *turn) drop(a *artifact) error {
 	t.mu.Lock()
 	delete(t.artifacts, a.id)
+	t.order = slices.DeleteFunc(t.order, func(id string) bool { return id == a.id })
 	t.tools = nil
 	t.mu.Unlock()
 	return a.release()
@@ -125,6 +129,6 @@ func (t *turn) release() error {
 	for _, a := range t.artifacts {
 		errs = append(errs, a.release())
 	}
-	t.artifacts, t.media, t.tools = nil, nil, nil
+	t.artifacts, t.order, t.media, t.tools = nil, nil, nil, nil
 	return errors.Join(errs...)
 }
