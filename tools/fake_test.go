@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -133,6 +135,8 @@ func (k *kept) size() (int64, int64) {
 }
 
 func (k *kept) query(context.Context, string, []byte) (string, error) { return k.text(), nil }
+
+func (k *kept) open() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(k.text())), nil }
 
 func (k *kept) release() error {
 	k.mu.Lock()

@@ -122,13 +122,12 @@ type Preview struct {
 	Old, New []byte
 	// Absent: there is no such file, or it may not be read.
 	Absent bool
+	// TooLong: one of them is longer than anybody can judge by looking at it, and neither is here.
+	TooLong bool
 }
 
 // longestPreview bounds what is read for a preview, of each side. What is longer cannot be judged by looking at it.
 const longestPreview = 1 << 20
-
-// errTooLong is the error of a preview of what is too long to be looked at.
-var errTooLong = errors.New("too long to be shown")
 
 // Preview says what a save_media of these arguments would change, for a gate that shows it. It reads both files as the
 // tool would. From then on the media is what was shown, whatever becomes of the file that it was staged from: somebody
@@ -148,7 +147,7 @@ func (r *Registry) Preview(mediaID, name string) (Preview, error) {
 	if err != nil {
 		return p, err
 	}
-	if p.New, err = readShort(from); err != nil {
+	if p.New, p.TooLong, err = readShort(from); err != nil || p.TooLong {
 		return p, err
 	}
 	m.pin(p.New)
@@ -157,17 +156,17 @@ func (r *Registry) Preview(mediaID, name string) (Preview, error) {
 		p.Absent = true
 		return p, nil
 	}
-	p.Old, err = readShort(old)
+	p.Old, p.TooLong, err = readShort(old)
 	return p, err
 }
 
 // readShort reads a file whole and closes it.
-func readShort(f io.ReadCloser) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(f, longestPreview+1))
-	if err = errors.Join(err, f.Close()); err == nil && len(b) > longestPreview {
-		err = errTooLong
+func readShort(f io.ReadCloser) (b []byte, tooLong bool, err error) {
+	b, err = io.ReadAll(io.LimitReader(f, longestPreview+1))
+	if err = errors.Join(err, f.Close()); err != nil || len(b) > longestPreview {
+		return nil, err == nil, err
 	}
-	return b, err
+	return b, false, nil
 }
 
 // MediaReplace is the tool with which staged text is edited. It is there only as long as the turn has media, changes nothing on disk,

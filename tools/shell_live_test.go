@@ -166,7 +166,7 @@ func TestInlineDenial(t *testing.T) {
 	require.NotContains(t, ours, "[object", "R297, D5")
 }
 
-// TestShellCwd: the directory is a path of the workspace, '' is its root, and one that is refused starts nothing (R209, R210).
+// TestShellCwd: the directory is a path of the workspace, ” is its root, and one that is refused starts nothing (R209, R210).
 func TestShellCwd(t *testing.T) {
 	r, store, dir := confined(t, map[string]string{"sub/f": "", "out": ""}, nil)
 	require.NoError(t, os.Symlink("/etc", filepath.Join(dir, "link")))

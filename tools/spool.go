@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -15,6 +16,8 @@ type output interface {
 	size() (bytes, lines int64)
 	// query answers one question about it: the name of the tool, and its arguments.
 	query(ctx context.Context, tool string, args []byte) (string, error)
+	// open gives all of it, byte by byte.
+	open() (io.ReadCloser, error)
 	// release removes it.
 	release() error
 }
@@ -63,4 +66,16 @@ func (a *artifact) handle() *Handle {
 		h.Queries = append(h.Queries, q.name)
 	}
 	return h
+}
+
+// Open gives the whole of an artifact of this turn, for a program that shows or keeps it. A model has the queries.
+func (r *Registry) Open(id string) (io.ReadCloser, error) {
+	r.turns.mu.Lock()
+	now := r.turns.now
+	r.turns.mu.Unlock()
+	a, ok := now.artifact(id)
+	if !ok {
+		return nil, fmt.Errorf("artifact %q: %w", id, ErrTurnEnded)
+	}
+	return a.open()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,6 +33,9 @@ type Asker struct {
 	always map[[sha256.Size]byte]bool
 }
 
+// ErrTooLong is for about: there is more to be seen than a person can look at, so the call is refused.
+var ErrTooLong = errors.New(tooLong)
+
 // Asker makes one. about adds what is known of a call besides its arguments: where it works, what the policy would allow, what
 // it would change. An error of it means that the person cannot be asked.
 func (p *Person) Asker(about func(context.Context, gate.Call) ([]Part, error)) *Asker {
@@ -47,6 +51,9 @@ const (
 // Gate asks about one call; it is a gate.Func. A call that cannot be shown whole is refused without asking.
 func (a *Asker) Gate(ctx context.Context, c gate.Call) (gate.Verdict, error) {
 	more, err := a.about(ctx, c)
+	if errors.Is(err, ErrTooLong) {
+		return gate.Verdict{Note: tooLong}, nil
+	}
 	if err != nil {
 		return gate.Verdict{}, fmt.Errorf("what to show with the question: %w", err)
 	}

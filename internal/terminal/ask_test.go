@@ -114,8 +114,12 @@ func TestTooLongIsRefused(t *testing.T) {
 		require.Equal(t, gate.Verdict{Note: tooLong}, v)
 		require.Empty(t, shown.String())
 	}
-	p, _ := person("y\n")
-	_, err := p.Asker(func(context.Context, gate.Call) ([]Part, error) { return nil, errors.New("no such thing") }).Gate(t.Context(), gate.Call{})
+	p, shown := person("y\n")
+	v, err := p.Asker(func(context.Context, gate.Call) ([]Part, error) { return nil, ErrTooLong }).Gate(t.Context(), gate.Call{})
+	require.NoError(t, err)
+	require.Equal(t, gate.Verdict{Note: tooLong}, v)
+	require.Empty(t, shown.String())
+	_, err = p.Asker(func(context.Context, gate.Call) ([]Part, error) { return nil, errors.New("no such thing") }).Gate(t.Context(), gate.Call{})
 	require.ErrorContains(t, err, "no such thing")
 }
 
