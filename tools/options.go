@@ -74,6 +74,10 @@ func (r *Registry) open(wanted []definition) (err error) {
 	if r.workspace, err = openWorkspace(r.options); err != nil {
 		return err
 	}
+	if r.store, err = openDirectory(""); err != nil {
+		return config("artifacts: "+err.Error(), err)
+	}
+	r.outputs = r.store
 	if err := r.make(wanted); err != nil {
 		return err
 	}
@@ -101,6 +105,9 @@ func (r *Registry) release() error {
 	if r.scripts != nil {
 		errs = append(errs, r.scripts.Close())
 		r.scripts = nil
+	}
+	if r.store != nil {
+		errs = append(errs, r.store.close())
 	}
 	if r.workspace != nil {
 		errs = append(errs, r.workspace.close())

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -79,7 +80,7 @@ func (q query) tool(ids []string) *tool {
 }
 
 // runQuery answers a query. What it gives is no artifact (R272).
-func runQuery(_ *Registry, ctx context.Context, c *call) (Result, error) {
+func runQuery(r *Registry, ctx context.Context, c *call) (Result, error) {
 	var args struct {
 		CallID string `json:"callId"`
 	}
@@ -91,6 +92,10 @@ func runQuery(_ *Registry, ctx context.Context, c *call) (Result, error) {
 		return Result{}, ErrTurnEnded
 	}
 	found, err := a.query(ctx, c.tool.Name, c.args.full)
+	var pattern *patternError
+	if errors.As(err, &pattern) {
+		return Result{}, r.fail(c, Facts{Outcome: InvalidPattern, Input: pattern.pattern, Note: pattern.why}, err)
+	}
 	if err != nil {
 		return Result{}, err
 	}

@@ -249,6 +249,7 @@ type Registry struct {
 	workspace *workspace
 	writeRoot string
 	outputs   outputs
+	store     *directory
 	searcher  searcher
 	shell     string
 	scripts   *evaljs.Session

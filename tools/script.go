@@ -76,6 +76,7 @@ func runScript(r *Registry, ctx context.Context, c *call) (Result, error) {
 	if err != nil {
 		return Result{}, r.scriptFailed(c, err)
 	}
+	o.Used.Wall.Limit = int64(args.Timeout * 1000)
 	var notes []string
 	if o.Kind == compartment.KindCancelled && ctx.Err() == nil {
 		o.Kind = compartment.KindTime // the time was this call's own

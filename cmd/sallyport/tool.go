@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -168,8 +169,8 @@ func (f *toolFlags) place() (*request, error) {
 // pending tells a person who waits for a call that it waits for its gate.
 func pending(p *program) func(tools.Event) {
 	return func(e tools.Event) {
-		if e.Kind == tools.GatePending && e.Waited > 0 {
-			fmt.Fprintf(p.err, "sallyport: %s has been waiting for its gate for %s\n", e.Tool, e.Waited.Round(1e9))
+		if e.Kind == tools.GatePending && e.Waited > time.Second { // the first one comes at once
+			fmt.Fprintf(p.err, "sallyport: %s has been waiting for its gate for %s\n", e.Tool, e.Waited.Round(time.Second))
 		}
 	}
 }

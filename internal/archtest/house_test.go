@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -213,6 +214,7 @@ func codesOf(t *testing.T, all []source, dir string) map[string]string {
 func TestErrorFamilies(t *testing.T) {
 	all := sources(t)
 	process, code := codesOf(t, all, "shell"), codesOf(t, all, "compartment")
+	maps.Copy(process, codesOf(t, all, "tools"))
 	for c := range process {
 		require.NotContains(t, code, c, "both boundaries use %s", c)
 	}

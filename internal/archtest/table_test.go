@@ -88,11 +88,17 @@ var rooms = []room{
 		Tests:   []string{"compartment/goja", "compartment/wasm", "compartment/wasm/guest", "fs", "gate", "policy"},
 	},
 	{
+		Dir:     "tools",
+		Why:     "the tools as a model sees them: schema, gate, call, narration, registry; the one library room where both boundaries meet",
+		Imports: []string{"policy", "gate", "shell", "fs", "compartment", "hostfuncs", "evaljs", "internal/nearest", "internal/strict"},
+		Tests:   []string{"compartment/goja"},
+	},
+	{
 		Dir: "cmd/sallyport",
 		Why: "the program; wiring only, so it may see every public room",
 		Imports: []string{
 			"policy", "gate", "shell", "fs", "compartment", "compartment/goja", "compartment/wasm", "compartment/wasm/guest",
-			"hostfuncs", "evaljs", "internal/terminal",
+			"hostfuncs", "evaljs", "tools", "internal/terminal", "internal/strict",
 		},
 	},
 	{
@@ -151,7 +157,7 @@ var restrictions = []restriction{
 			"shell",
 			"cmd/demo",                     // the host process that the confined command fails to kill
 			"compartment/wasm/guest/bring", // npm, before the program is built
-			"cmd/sallyport",                // npm, for guest install
+			"cmd/sallyport",                // npm, for guest install, and the program of --gate exec
 		},
 		Tests: []string{
 			"internal/archtest",   // asks the go command for dependencies
@@ -215,7 +221,14 @@ var restrictions = []restriction{
 	{Path: "plugin", Why: "code that is loaded at run time cannot be read here"},
 	{Path: "testing/...", Why: "test code stays in test files", Tests: []string{"..."}},
 	{Path: "github.com/stretchr/testify/...", Why: "as testing", Tests: []string{"..."}},
-	{Path: "github.com/rogpeppe/go-internal/...", Why: "as testing", Tests: []string{"cmd/sallyport", "cmd/demo"}},
+	{
+		Path: "github.com/rogpeppe/go-internal/...", Why: "as testing, but for the difference of two texts",
+		Rooms: []string{"cmd/sallyport"}, // what a save would change, for the person who is asked
+		Tests: []string{"cmd/demo"},
+	},
+	{Path: "github.com/creack/pty", Why: "as testing: a terminal with nobody at it", Tests: []string{"internal/terminal", "cmd/sallyport"}},
+	{Path: "github.com/google/jsonschema-go/...", Why: "one place says what a tool takes", Rooms: []string{"tools"}, Tests: []string{"tools"}},
+	{Path: "mvdan.cc/sh/...", Why: "one place reads the language of the shell", Rooms: []string{"tools"}},
 	{Path: "go.uber.org/goleak", Why: "as testing", Tests: []string{"..."}},
 }
 
@@ -249,17 +262,20 @@ var linknames = map[string]string{
 // modules are the dependencies of the whole module, each with what it is for. Nothing else may appear in go.mod as a
 // direct requirement.
 var modules = map[string]string{
+	"github.com/creack/pty":             "terminals, in tests of what a person is asked",
 	"github.com/dop251/goja":            "the JavaScript engine of compartment/goja",
 	"github.com/evanw/esbuild":          "erases the types of TypeScript, in evaljs",
 	"github.com/go-sourcemap/sourcemap": "reads its source maps; goja has it too",
+	"github.com/google/jsonschema-go":   "schemas of the tools, and the checking of arguments",
 	"github.com/miekg/dns":              "reads and writes DNS messages, in internal/egress",
-	"github.com/rogpeppe/go-internal":   "tests of the command line as scripts",
+	"github.com/rogpeppe/go-internal":   "tests of the command line as scripts; the difference of two texts",
 	"github.com/spf13/pflag":            "flags of the program: long names, and stopping at --",
 	"github.com/stretchr/testify":       "require, in tests",
 	"github.com/tetratelabs/wazero":     "hosts the guest of compartment/wasm",
 	"go.uber.org/goleak":                "no goroutine is left behind, in tests",
 	"golang.org/x/sys":                  "system calls that the standard library does not have",
 	"golang.org/x/term":                 "is this a terminal, how wide is it",
+	"mvdan.cc/sh/v3":                    "reads a shell line, for allowedCommands: by a parser, never by splitting",
 }
 
 // goja's own dependencies, which come with it.
