@@ -140,15 +140,16 @@ func (r *Registry) Tools() []Tool {
 	return all
 }
 
-// find finds a tool by its name.
+// find finds a tool by its name: those of the registry first, because the ones of the turn have to be made.
 func (r *Registry) find(t *turn, name string) (*tool, error) {
-	all := append(slices.Clone(r.tools), t.minted()...)
-	known := make([]string, len(all))
-	for i, tool := range all {
-		if tool.Name == name {
-			return tool, nil
+	known := make([]string, 0, 40)
+	for _, list := range []func() []*tool{func() []*tool { return r.tools }, t.minted} {
+		for _, tool := range list() {
+			if tool.Name == name {
+				return tool, nil
+			}
+			known = append(known, tool.Name)
 		}
-		known[i] = tool.Name
 	}
 	says := "There is no tool " + quoted(name)
 	if meant := nearest.Of(name, known); meant != "" {

@@ -132,7 +132,7 @@ func TestExitLine(t *testing.T) {
 // about a status (R205, R206).
 func TestTimeoutLine(t *testing.T) {
 	r, store, dir := confined(t, nil, nil)
-	text, res := printed(t, r, store, `echo a; (setsid sh -c 'while :; do date >>beat; sleep 0.02; done' &); sleep 60`, map[string]any{"timeout_seconds": 1})
+	text, res := printed(t, r, store, `echo a; (setsid sh -c 'exec 2>/dev/null; while :; do date >>beat; sleep 0.02; done' &); sleep 60`, map[string]any{"timeout_seconds": 1})
 	require.Equal(t, "a\n[sallyport] Stopped after 1 seconds, with everything it had started; the result is not complete. Set timeout_seconds higher, or do less at a time.\n", text)
 	require.True(t, res.Exit.TimedOut)
 	before, err := os.ReadFile(filepath.Join(dir, "beat"))
