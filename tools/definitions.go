@@ -3,6 +3,8 @@ package tools
 import (
 	"context"
 
+	"sallyport/artifact"
+
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -56,15 +58,15 @@ func onePath(*Registry) *jsonschema.Schema { return object(need("path", filled(p
 func fileDefinitions() []definition {
 	return []definition{
 		{
-			name: OpenFile, run: opening(formatText), title: "Open a file", tier: Evaluator, readOnly: true, schema: onePath,
+			name: OpenFile, run: opening(artifact.KindText), title: "Open a file", tier: Evaluator, readOnly: true, schema: onePath,
 			describe: always("Opens a text file, whole. The result is an artifact: query it by its id."),
 		},
 		{
-			name: OpenJSONFile, run: opening(formatJSON), title: "Open a JSON file", tier: Evaluator, readOnly: true, schema: onePath,
+			name: OpenJSONFile, run: opening(artifact.KindJSON), title: "Open a JSON file", tier: Evaluator, readOnly: true, schema: onePath,
 			describe: always("Opens a JSON file, whole. The result is an artifact that can be queried with JSONPath, and as text also when it is not valid JSON."),
 		},
 		{
-			name: OpenMarkdownFile, run: opening(formatMarkdown), title: "Open a Markdown file", tier: Evaluator, readOnly: true, schema: onePath,
+			name: OpenMarkdownFile, run: opening(artifact.KindMarkdown), title: "Open a Markdown file", tier: Evaluator, readOnly: true, schema: onePath,
 			describe: always("Opens a Markdown file, whole. The result is an artifact that can be queried by headings, sections, code blocks and links, and as text."),
 		},
 		{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sallyport/artifact"
 	"sallyport/gate"
 )
 
@@ -63,8 +64,8 @@ func traced(t *testing.T, ask gate.Func, o Options) (*Registry, *record) {
 		log.add("gate " + c.Tool)
 		return ask(ctx, c)
 	}
-	r := &Registry{options: o, prefix: "t", outputs: &memory{}}
-	r.turns.now = newTurn()
+	r := &Registry{options: o, prefix: "t"}
+	r.keepIn(&memory{})
 	require.NoError(t, r.make(definitions()))
 	for _, made := range r.tools {
 		made.run = func(_ *Registry, ctx context.Context, c *call) (Result, error) {
@@ -84,6 +85,12 @@ type memory struct {
 	write error // of the artifacts
 }
 
+// keepIn has a registry keep its artifacts in memory, from now on.
+func (r *Registry) keepIn(m *memory) {
+	r.newOutputs = func() (outputs, error) { return m, nil }
+	r.turns.now = newTurn(m)
+}
+
 // kept is one artifact in memory.
 type kept struct {
 	mu       sync.Mutex
@@ -93,7 +100,9 @@ type kept struct {
 	released bool
 }
 
-func (m *memory) create(id string, _ format) (output, error) {
+func (m *memory) release() error { return nil }
+
+func (m *memory) create(id, _ string, _ artifact.Kind) (output, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"sallyport/artifact"
 	"sallyport/fs"
 )
 
@@ -17,18 +18,18 @@ type pathArgs struct {
 }
 
 // opening opens a file, whole, as an artifact of a format (R217, R218).
-func opening(f format) func(*Registry, context.Context, *call) (Result, error) {
+func opening(kind artifact.Kind) func(*Registry, context.Context, *call) (Result, error) {
 	return func(r *Registry, ctx context.Context, c *call) (Result, error) {
 		var args pathArgs
 		if err := c.decode(&args); err != nil {
 			return Result{}, err
 		}
-		file, err := r.workspace.open(args.Path)
+		file, err := r.workspace.Open(args.Path)
 		if err != nil {
 			return Result{}, r.unusable(c, args.Path, err)
 		}
 		defer file.Close()
-		a, err := c.open(r, f)
+		a, err := c.open(kind)
 		if err != nil {
 			return Result{}, r.fail(c, Facts{Outcome: IOFailure, Input: args.Path}, err)
 		}
@@ -64,6 +65,7 @@ func (r *Registry) unusable(c *call, input string, err error) error {
 	if !ok {
 		f = Facts{Outcome: IOFailure, Input: input}
 	}
+	f.Root = r.workspace.WriteRoot()
 	if f.Outcome == PathRejected {
 		var e *fs.Error
 		errors.As(err, &e)
@@ -111,6 +113,9 @@ func (f *frames) end(stopped string) error {
 	return errors.Join(f.lines.Encode(frame{Kind: "end", Complete: &complete, Stopped: stopped}), f.to.Flush())
 }
 
+// entryKinds are what a listing tells of: files and directories. Links, which no tool follows, and what is no file at all are left out.
+var entryKinds = map[fs.EntryType]string{fs.TypeFile: "file", fs.TypeDirectory: "dir"}
+
 // listDirectory is list_directory.
 func listDirectory(r *Registry, ctx context.Context, c *call) (Result, error) {
 	var args struct {
@@ -123,19 +128,20 @@ func listDirectory(r *Registry, ctx context.Context, c *call) (Result, error) {
 	if _, err := r.workspace.directory(args.Path); err != nil { // judged before there is an artifact (R233)
 		return Result{}, r.unusable(c, args.Path, err)
 	}
-	a, err := c.open(r, formatLines)
+	a, err := c.open(artifact.KindItems)
 	if err != nil {
 		return Result{}, r.fail(c, Facts{Outcome: IOFailure, Input: args.Path}, err)
 	}
 	out := newFrames(a)
-	deeper, err := r.workspace.list(args.Path, args.MaxDepth, func(e entry) error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+	walked, err := r.workspace.Walk(ctx, args.Path, args.MaxDepth, func(e fs.Entry) error {
+		kind, ok := entryKinds[e.Type]
+		if !ok {
+			return nil
 		}
-		return out.item(frame{Path: e.Path, EntryKind: map[bool]string{true: "dir", false: "file"}[e.Dir]})
+		return out.item(frame{Path: e.Name, EntryKind: kind})
 	})
 	stopped, notes := "", []string(nil)
-	if deeper {
+	if walked.DepthReached {
 		stopped, notes = "depth", []string{r.note(c, Facts{Outcome: ScopeLimited, Input: args.Path, Limit: int64(args.MaxDepth)})}
 	}
 	if err == nil {

@@ -45,7 +45,7 @@ func restricted(t *testing.T, contents map[string]string, denied ...string) (*Re
 	r, err := New(Options{Gate: approve, Workspace: dir, Rules: denying(t, dir, denied...), WriteRoot: ".", Trust: Untrusted})
 	require.NoError(t, err)
 	store := &memory{}
-	r.outputs = store
+	r.keepIn(store)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return r, store, dir
 }
@@ -152,7 +152,7 @@ func FuzzToRelative(f *testing.F) {
 	w, err := openWorkspace(Options{Workspace: dir})
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, path string) {
-		file, err := w.open(path)
+		file, err := w.Open(path)
 		if err != nil {
 			return
 		}
@@ -278,7 +278,7 @@ func TestList(t *testing.T) {
 // TestListDeniedRoot: the directory itself is judged first, and it must be one (R233).
 func TestListDeniedRoot(t *testing.T) {
 	r, store, _ := restricted(t, map[string]string{"secret/key": "", "f": ""}, "secret")
-	for path, want := range map[string]Outcome{"secret": NotFound, "none": NotFound, "f": NotADirectory, "..": PathRejected} {
+	for path, want := range map[string]Outcome{"secret": DeniedByPolicy, "none": NotFound, "f": NotADirectory, "..": PathRejected} {
 		_, err := callPath(t, r, ListDirectory, path)
 		require.ErrorIs(t, err, &Error{Outcome: want, Code: CodeRefused}, path)
 	}

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path"
 	"slices"
-	"strings"
 	"sync"
 
 	"sallyport/fs"
@@ -43,7 +41,7 @@ func stageFile(r *Registry, _ context.Context, c *call) (Result, error) {
 	if err := c.decode(&args); err != nil {
 		return Result{}, err
 	}
-	f, err := r.workspace.open(args.Path)
+	f, err := r.workspace.Open(args.Path)
 	if err != nil {
 		return Result{}, r.unusable(c, args.Path, err)
 	}
@@ -56,7 +54,7 @@ func stageFile(r *Registry, _ context.Context, c *call) (Result, error) {
 		return Result{}, r.unusable(c, args.Path, err)
 	}
 	m := &media{MediaHandle: MediaHandle{ID: c.id, Path: clean, Bytes: info.Size(), Trust: r.options.Trust}}
-	m.open = func() (io.ReadCloser, error) { return r.workspace.open(clean) }
+	m.open = func() (io.ReadCloser, error) { return r.workspace.Open(clean) }
 	c.turn.stage(m)
 	return Result{Media: &m.MediaHandle}, nil
 }
@@ -96,24 +94,16 @@ func saveMedia(r *Registry, ctx context.Context, c *call) (Result, error) {
 	if err != nil {
 		return Result{}, r.unusable(c, args.Path, err)
 	}
-	if !below(r.writeRoot, clean) {
-		return Result{}, r.fail(c, Facts{Outcome: OutsideWriteRoot, Input: clean, Root: r.writeRoot}, nil)
-	}
 	from, err := m.reader()
 	if err != nil {
 		return Result{}, r.unusable(c, m.Path, err)
 	}
 	defer from.Close()
-	n, err := r.workspace.save(clean, reader{ctx, from})
+	n, err := r.workspace.Save(clean, reader{ctx, from})
 	if err != nil {
 		return Result{}, r.unusable(c, args.Path, err)
 	}
 	return Result{Text: fmt.Sprintf("Saved %s (%d bytes)", clean, n)}, nil
-}
-
-// below says whether a clean path is a directory or in it.
-func below(dir, p string) bool {
-	return dir == "." || p == dir || strings.HasPrefix(p, dir+"/")
 }
 
 // Preview is what save_media would change: the file as it is, and as it would be.
@@ -151,7 +141,7 @@ func (r *Registry) Preview(mediaID, name string) (Preview, error) {
 		return p, err
 	}
 	m.pin(p.New)
-	old, err := r.workspace.open(name)
+	old, err := r.workspace.Open(name)
 	if err != nil {
 		p.Absent = true
 		return p, nil
@@ -224,13 +214,4 @@ func replaceInMedia(r *Registry, _ context.Context, c *call) (Result, error) {
 	made.pin(edited)
 	c.turn.stage(made)
 	return Result{Media: &made.MediaHandle}, nil
-}
-
-// cleanRoot reads the write root of the options.
-func cleanRoot(name string) (string, error) {
-	clean, err := fs.Clean(name)
-	if err != nil {
-		return "", config("write root: "+err.Error(), err)
-	}
-	return path.Clean(clean), nil
 }

@@ -51,7 +51,7 @@ var golden = map[string]string{
 	"gate-unavailable/error":      `open_file was not approved: whoever decides could not be asked. Try again once, then tell the user.`,
 	"gate-unavailable/timeout":    `open_file was not approved: nobody answered in time. Tell the user that an answer is needed, then try again.`,
 	"over-budget":                 `"docs/a.md" is more than is taken at once: not today. Ask for less at a time.`,
-	"not-a-regular-file":          `"docs/a.md" is a device, a pipe or a socket. Choose a regular file.`,
+	"not-a-regular-file":          `"docs/a.md" is a link, a device, a pipe or a socket. Choose a regular file.`,
 	"is-a-directory":              `"docs/a.md" is a directory. List it, and choose a file.`,
 	"not-a-directory":             `"docs/a.md" is a file. Use the directory it is in, or open the file.`,
 	"path-rejected/escape":        `"docs/a.md" leads out of the workspace. Use a path inside of the workspace.`,

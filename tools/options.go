@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"sallyport/artifact"
+	"sallyport/fs"
 	"sallyport/gate"
 	"sallyport/internal/nearest"
-	"sallyport/policy"
 )
 
 // Trust says how the files of the workspace are to be taken when they become media. There is no default (R227).
@@ -29,14 +30,20 @@ type Options struct {
 	Workspace string
 	// Rules are the policy that the file tools keep to: those of the sandbox, so that both give one answer (R52). Nil is the
 	// zero policy: everything in the workspace may be read, and nothing written.
-	Rules *policy.Rules
+	// A *shell.Sandbox decides as its commands find it, and is the best there is.
+	Rules fs.Rules
 	// Commands runs what is run: the shell and the searches. Without it there are no such tools.
 	Commands Commander
 	// Shell are the options of run_shell_command, and Scripts those of evaluate_javascript.
 	Shell   Shell
 	Scripts Scripts
+	// Store keeps the artifacts. Nil opens one of its own, in files without a name in the directory for temporary files, where nothing is
+	// left of it.
+	Store *artifact.Store
 	// Only names the tools to make. Nil makes every tool that the other options have what it takes for.
 	Only []string
+	// Guarded are paths of the host that save_media never writes, whatever the rules say: the program of the gate, for one.
+	Guarded []string
 	// WriteRoot is the directory below which save_media may write, as a model writes it; "." is all of the workspace. It
 	// must be set when there is a save_media, and is never inferred (R227).
 	WriteRoot string
@@ -55,7 +62,6 @@ func New(o Options) (*Registry, error) {
 		return nil, &Error{Code: CodeGateRequired, Text: "no gate was given: every tool is put to one, and there is no default"}
 	}
 	r := &Registry{options: o, prefix: newPrefix()}
-	r.turns.now = newTurn()
 	wanted, err := r.wanted()
 	if err != nil {
 		return nil, err
@@ -74,20 +80,14 @@ func (r *Registry) open(wanted []definition) (err error) {
 	if r.workspace, err = openWorkspace(r.options); err != nil {
 		return err
 	}
-	if r.store, err = openDirectory(""); err != nil {
-		return config("artifacts: "+err.Error(), err)
+	if err := r.openStore(); err != nil {
+		return err
 	}
-	r.outputs = r.store
 	if err := r.make(wanted); err != nil {
 		return err
 	}
 	if r.has(RunShellCommand) {
 		if r.shell, err = findShell(r.options.Shell.Path); err != nil {
-			return err
-		}
-	}
-	if r.has(SaveMedia) {
-		if r.writeRoot, err = cleanRoot(r.options.WriteRoot); err != nil {
 			return err
 		}
 	}
@@ -99,6 +99,27 @@ func (r *Registry) open(wanted []definition) (err error) {
 	return nil
 }
 
+// openStore takes the store of the options, or opens one that leaves nothing behind, and begins the first turn.
+func (r *Registry) openStore() (err error) {
+	store := r.options.Store
+	if store == nil {
+		if store, err = artifact.Open(artifact.Options{}); err != nil {
+			return config("artifacts: "+err.Error(), err)
+		}
+		r.store = store
+	}
+	r.newOutputs = func() (outputs, error) {
+		turn, err := store.Turn()
+		return storedTurn{turn}, err
+	}
+	first, err := r.newOutputs()
+	if err != nil {
+		return config("artifacts: "+err.Error(), err)
+	}
+	r.turns.now = newTurn(first)
+	return nil
+}
+
 // release lets go of what open opened.
 func (r *Registry) release() error {
 	var errs []error
@@ -107,10 +128,10 @@ func (r *Registry) release() error {
 		r.scripts = nil
 	}
 	if r.store != nil {
-		errs = append(errs, r.store.close())
+		errs = append(errs, r.store.Close())
 	}
 	if r.workspace != nil {
-		errs = append(errs, r.workspace.close())
+		errs = append(errs, r.workspace.Close())
 		r.workspace = nil
 	}
 	return errors.Join(errs...)

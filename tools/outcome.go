@@ -71,7 +71,7 @@ func errorRows() []Narration {
 			Action: "Tell the user that an answer is needed, then try again.", Why: "somebody has to be woken first"},
 		{Outcome: OverBudget, Code: CodeRefused, says: "{input} is more than is taken at once{note}.",
 			Action: "Ask for less at a time.", Why: "the call was fine and too large"},
-		{Outcome: NotARegularFile, Code: CodeRefused, says: "{input} is a device, a pipe or a socket.",
+		{Outcome: NotARegularFile, Code: CodeRefused, says: "{input} is a link, a device, a pipe or a socket.",
 			Action: "Choose a regular file.", Why: "reading one can wait for ever, or never end"},
 		{Outcome: IsADirectory, Code: CodeRefused, says: "{input} is a directory.",
 			Action: "List it, and choose a file.", Why: "the most common slip, with an easy remedy"},

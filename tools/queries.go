@@ -5,13 +5,15 @@ import (
 	"errors"
 	"slices"
 
+	"sallyport/artifact"
+
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // query is a tool that looks into artifacts (R269-R275). It is there only as long as the turn has an artifact that it fits.
 type query struct {
 	name, title, about string
-	formats            []format // that it fits; nil fits all
+	kinds              []artifact.Kind // that it fits; nil fits all
 	fields             []field
 }
 
@@ -48,7 +50,7 @@ func (t *turn) queries() []*tool {
 	for _, q := range queryTable() {
 		var ids []string
 		for _, id := range t.order {
-			if q.fits(t.artifacts[id].format) {
+			if q.fits(t.artifacts[id].kind) {
 				ids = append(ids, id)
 			}
 		}
@@ -59,11 +61,11 @@ func (t *turn) queries() []*tool {
 	return made
 }
 
-func (q query) fits(f format) bool { return q.formats == nil || slices.Contains(q.formats, f) }
+func (q query) fits(kind artifact.Kind) bool { return q.kinds == nil || slices.Contains(q.kinds, kind) }
 
 // queriesOf are the queries that fit a format.
-func queriesOf(f format) []query {
-	return slices.DeleteFunc(queryTable(), func(q query) bool { return !q.fits(f) })
+func queriesOf(kind artifact.Kind) []query {
+	return slices.DeleteFunc(queryTable(), func(q query) bool { return !q.fits(kind) })
 }
 
 // tool makes the tool of a query. The gate was asked for what it looks into, so it is not asked again.
@@ -82,7 +84,8 @@ func (q query) tool(ids []string) *tool {
 // runQuery answers a query. What it gives is no artifact (R272).
 func runQuery(r *Registry, ctx context.Context, c *call) (Result, error) {
 	var args struct {
-		CallID string `json:"callId"`
+		CallID  string `json:"callId"`
+		Pattern string `json:"pattern"`
 	}
 	if err := c.decode(&args); err != nil {
 		return Result{}, err
@@ -92,12 +95,30 @@ func runQuery(r *Registry, ctx context.Context, c *call) (Result, error) {
 		return Result{}, ErrTurnEnded
 	}
 	found, err := a.query(ctx, c.tool.Name, c.args.full)
-	var pattern *patternError
-	if errors.As(err, &pattern) {
-		return Result{}, r.fail(c, Facts{Outcome: InvalidPattern, Input: pattern.pattern, Note: pattern.why}, err)
+	if errors.Is(err, artifact.ErrNotJSON) || errors.Is(err, artifact.ErrNoMatch) { // nothing is there, and that is an answer
+		return Result{Notes: []string{err.Error() + "; the queries of text work"}}, nil
 	}
 	if err != nil {
-		return Result{}, err
+		return Result{}, r.unanswered(c, err)
+	}
+	if found == "" && c.tool.Name == "artifact_grep" {
+		return Result{Notes: []string{r.note(c, Facts{Outcome: NoMatches, Input: args.Pattern})}}, nil
 	}
 	return Result{Content: found, fence: newPrefix()}, nil
+}
+
+// unanswered narrates a query that came to nothing. The texts of package artifact can be shown to a model.
+func (r *Registry) unanswered(c *call, err error) error {
+	var e *artifact.Error
+	switch {
+	case !errors.As(err, &e):
+		return err
+	case errors.Is(e, artifact.ErrReleased), errors.Is(e, artifact.ErrUnknown):
+		return ErrTurnEnded
+	case errors.Is(e, artifact.ErrTooLarge), errors.Is(e, artifact.ErrTooCostly):
+		return r.fail(c, Facts{Outcome: OverBudget, Input: c.tool.Name, Note: e.Error()}, err)
+	case errors.Is(e, artifact.ErrArgument):
+		return r.fail(c, Facts{Outcome: InvalidPattern, Input: e.What, Note: e.Detail}, err)
+	}
+	return r.fail(c, Facts{Outcome: IOFailure, Input: "the artifact"}, err)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"sallyport/artifact"
 	"sallyport/compartment"
 	"sallyport/evaljs"
 	"sallyport/gate"
@@ -247,13 +248,13 @@ type Registry struct {
 	turns   turns
 	closing sync.Once
 
-	workspace *workspace
-	writeRoot string
-	outputs   outputs
-	store     *directory
-	searcher  searcher
-	shell     string
-	scripts   *evaljs.Session
+	workspace  *workspace
+	writeRoot  string
+	newOutputs func() (outputs, error) // for the next turn
+	store      *artifact.Store         // its own; nil when it was handed one
+	searcher   searcher
+	shell      string
+	scripts    *evaljs.Session
 	// containsLinks says that what searches can follow links without leaving the workspace.
 	containsLinks bool
 }

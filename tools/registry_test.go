@@ -109,7 +109,7 @@ func opened(t *testing.T, contents map[string]string, o Options) (*Registry, *me
 	r, err := New(o)
 	require.NoError(t, err)
 	store := &memory{}
-	r.outputs = store
+	r.keepIn(store)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return r, store, dir
 }

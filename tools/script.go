@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"sallyport/artifact"
 	"sallyport/compartment"
 	"sallyport/evaljs"
 	"sallyport/hostfuncs"
@@ -103,7 +104,7 @@ func (r *Registry) outcome(c *call, o compartment.Outcome, notes []string) (Resu
 	if err != nil {
 		return Result{}, err
 	}
-	a, err := c.open(r, formatJSON)
+	a, err := c.open(artifact.KindJSON)
 	if err != nil {
 		return Result{}, r.fail(c, Facts{Outcome: IOFailure, Input: "the outcome"}, err)
 	}

@@ -30,7 +30,7 @@ func scripted(t *testing.T, contents map[string]string, ask gate.Func, o Options
 	r, err := New(o)
 	require.NoError(t, err)
 	store := &memory{}
-	r.outputs = store
+	r.keepIn(store)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return r, store, log
 }

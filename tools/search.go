@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"sallyport/artifact"
 	"sallyport/hostfuncs"
 	"sallyport/shell"
 )
@@ -70,7 +71,7 @@ func searching(lines bool) func(*Registry, context.Context, *call) (Result, erro
 		if err != nil {
 			return Result{}, err
 		}
-		a, err := c.open(r, formatLines)
+		a, err := c.open(artifact.KindItems)
 		if err != nil {
 			return Result{}, r.fail(c, Facts{Outcome: IOFailure, Input: args.Path}, err)
 		}
@@ -91,7 +92,7 @@ func (r *Registry) searchRequest(c *call, args searchArgs, lines bool) (searchRe
 }
 
 // search runs a search into an artifact. What limit cuts off is not looked for: one more than limit ends it (R242).
-func (r *Registry) search(ctx context.Context, c *call, args searchArgs, request searchRequest, a *artifact) (Result, error) {
+func (r *Registry) search(ctx context.Context, c *call, args searchArgs, request searchRequest, a *held) (Result, error) {
 	out, stopped := newFrames(a), ""
 	done, err := r.searcher.search(ctx, request, func(f frame) error {
 		if args.Limit != nil && out.items >= *args.Limit {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"sallyport/artifact"
+	"sallyport/policy"
 	"sallyport/shell"
 )
 
@@ -71,12 +73,23 @@ func findShell(path string) (string, error) {
 // not use, and each command would begin with a denial.
 func (r *Registry) shellEnv() []string {
 	home := "HOME=/nonexistent"
-	if r.options.Rules != nil {
-		if private, ok := r.options.Rules.PrivateAt("/tmp"); ok && private.Writable {
+	if rules := r.policy(); rules != nil {
+		if private, ok := rules.PrivateAt("/tmp"); ok && private.Writable {
 			home = "HOME=" + private.Path
 		}
 	}
 	return append([]string{"SHELL=" + r.shell, home}, r.options.Shell.Env...)
+}
+
+// policy gives the compiled policy behind the rules of the options, when they have one.
+func (r *Registry) policy() *policy.Rules {
+	switch rules := r.options.Rules.(type) {
+	case *policy.Rules:
+		return rules
+	case interface{ Rules() *policy.Rules }:
+		return rules.Rules()
+	}
+	return nil
 }
 
 // shellArgs are the arguments of run_shell_command.
@@ -112,7 +125,7 @@ func runShell(r *Registry, ctx context.Context, c *call) (res Result, err error)
 	if err != nil {
 		return Result{}, r.unusable(c, args.Cwd, err)
 	}
-	a, err := c.open(r, formatText)
+	a, err := c.open(artifact.KindText)
 	if err != nil {
 		return Result{}, r.fail(c, Facts{Outcome: IOFailure, Input: args.Command}, err)
 	}
@@ -129,7 +142,7 @@ type command struct {
 }
 
 // command starts a command, waits for its end, and says in the artifact and beside it how that was.
-func (r *Registry) command(ctx context.Context, c *call, com command, a *artifact, end *Completion) (Result, error) {
+func (r *Registry) command(ctx context.Context, c *call, com command, a *held, end *Completion) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, com.limit)
 	defer cancel()
 	out := &sink{to: a}
@@ -225,7 +238,7 @@ func (r *Registry) completed(end Completion) {
 // killed for what it prints (R194), and its result says what is missing.
 type sink struct {
 	mu  sync.Mutex
-	to  *artifact
+	to  *held
 	err error
 }
 

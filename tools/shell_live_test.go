@@ -46,11 +46,11 @@ func confined(t testing.TB, contents map[string]string, change func(*policy.Poli
 		change(&p, &o)
 	}
 	box := sandbox(t, p)
-	o.Rules, o.Commands = box.Rules(), box
+	o.Rules, o.Commands = box, box
 	r, err := New(o)
 	require.NoError(t, err)
 	store := &memory{}
-	r.outputs = store
+	r.keepIn(store)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return r, store, dir
 }

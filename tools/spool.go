@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"sallyport/artifact"
 )
 
 // output is one artifact from its first byte on.
@@ -18,51 +20,43 @@ type output interface {
 	query(ctx context.Context, tool string, args []byte) (string, error)
 	// open gives all of it, byte by byte.
 	open() (io.ReadCloser, error)
-	// release removes it.
+	// release gives it up, of a call that came to nothing.
 	release() error
 }
 
-// outputs makes artifacts.
+// outputs makes the artifacts of one turn.
 type outputs interface {
-	create(id string, f format) (output, error)
+	create(id, label string, kind artifact.Kind) (output, error)
+	// release removes them all.
+	release() error
 }
-
-// format says which queries an artifact takes.
-type format string
-
-const (
-	formatText     format = "text"
-	formatJSON     format = "json"
-	formatLines    format = "jsonl"
-	formatMarkdown format = "markdown"
-)
 
 // errStore is in the tree of every error of the place where artifacts are kept.
 var errStore = errors.New("the artifact could not be kept")
 
-// artifact is an output of a turn.
-type artifact struct {
+// held is an artifact of a turn.
+type held struct {
 	output
-	id     string
-	format format
+	id   string
+	kind artifact.Kind
 }
 
 // open begins the artifact of a call. It can be queried from the first byte on, and is gone with the turn.
-func (c *call) open(r *Registry, f format) (*artifact, error) {
-	out, err := r.outputs.create(c.id, f)
+func (c *call) open(kind artifact.Kind) (*held, error) {
+	out, err := c.turn.outputs.create(c.id, c.tool.Name, kind)
 	if err != nil {
 		return nil, errors.Join(errStore, err)
 	}
-	a := &artifact{output: out, id: c.id, format: f}
+	a := &held{output: out, id: c.id, kind: kind}
 	c.turn.keep(a)
 	return a, nil
 }
 
 // handle is what is known of it.
-func (a *artifact) handle() *Handle {
-	h := &Handle{ID: a.id, Format: string(a.format)}
+func (a *held) handle() *Handle {
+	h := &Handle{ID: a.id, Format: string(a.kind)}
 	h.Bytes, h.Lines = a.size()
-	for _, q := range queriesOf(a.format) {
+	for _, q := range queriesOf(a.kind) {
 		h.Queries = append(h.Queries, q.name)
 	}
 	return h

@@ -1,163 +1,141 @@
 package tools
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
-	"sync"
+
+	"sallyport/artifact"
 )
 
-// directory keeps artifacts as files of a directory.
-type directory struct {
-	path string
-	own  bool // it was made here, and goes with the registry
-}
+// storedTurn keeps the artifacts of one turn in a store.
+type storedTurn struct{ turn *artifact.Turn }
 
-func openDirectory(path string) (*directory, error) {
-	if path != "" {
-		return &directory{path: path}, os.MkdirAll(path, 0o700)
-	}
-	made, err := os.MkdirTemp("", "sallyport-artifacts-*")
-	return &directory{path: made, own: true}, err
-}
-
-func (d *directory) close() error {
-	if !d.own {
-		return nil
-	}
-	return os.RemoveAll(d.path)
-}
-
-func (d *directory) create(id string, _ format) (output, error) {
-	f, err := os.OpenFile(filepath.Join(d.path, id), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+func (s storedTurn) create(id, label string, kind artifact.Kind) (output, error) {
+	w, err := s.turn.Create(artifact.Spec{ID: id, Kind: kind, Label: label})
 	if err != nil {
 		return nil, err
 	}
-	return &file{f: f}, nil
+	return &stored{Writer: w}, nil
 }
 
-// file is an artifact in a file.
-type file struct {
-	f *os.File
+func (s storedTurn) release() error { s.turn.Release(); return nil }
 
-	mu           sync.Mutex
-	bytes, lines int64
-	last         byte
-}
+// stored is an artifact of a store.
+type stored struct{ *artifact.Writer }
 
-func (f *file) Write(p []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n, err := f.f.Write(p)
-	f.bytes += int64(n)
-	f.lines += int64(strings.Count(string(p[:n]), "\n"))
-	if n > 0 {
-		f.last = p[n-1]
-	}
-	return n, err
-}
-
-func (f *file) end(lines []string) error {
+func (s *stored) end(lines []string) error {
+	var errs []error
 	for _, l := range lines {
-		f.mu.Lock()
-		open := f.bytes > 0 && f.last != '\n'
-		f.mu.Unlock()
-		if open {
-			l = "\n" + l
-		}
-		if _, err := f.Write([]byte(l + "\n")); err != nil {
-			return err
-		}
+		errs = append(errs, s.Final(l))
 	}
-	return nil
+	return errors.Join(append(errs, s.Close())...)
 }
 
-func (f *file) size() (int64, int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	lines := f.lines
-	if f.bytes > 0 && f.last != '\n' {
-		lines++
+func (s *stored) size() (bytes, lines int64) {
+	a := s.Artifact()
+	bytes, err := a.ByteLength()
+	if err != nil {
+		return 0, 0 // the turn is over, and nobody asks
 	}
-	return f.bytes, lines
-}
-
-func (f *file) open() (io.ReadCloser, error) {
-	n, _ := f.size()
-	return io.NopCloser(io.NewSectionReader(f.f, 0, n)), nil
-}
-
-func (f *file) release() error {
-	return errors.Join(f.f.Close(), os.Remove(f.f.Name()))
-}
-
-func (f *file) query(_ context.Context, name string, raw []byte) (string, error) {
-	var args struct {
-		N              int64
-		Pattern, Flags string
-		Start, End     *int64
+	if lines, err = a.LineCount(); err != nil {
+		return 0, 0
 	}
+	return bytes, lines
+}
+
+// release leaves the bytes to the end of the turn; nobody has the id.
+func (s *stored) release() error { return nil }
+
+func (s *stored) open() (io.ReadCloser, error) {
+	all, err := s.Artifact().Cat(0, artifact.ToEnd)
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(all.Reader()), nil
+}
+
+// queryArgs are the arguments of all queries.
+type queryArgs struct {
+	N        int64  `json:"n"`
+	Pattern  string `json:"pattern"`
+	Flags    string `json:"flags"`
+	Start    *int64 `json:"start"`
+	End      *int64 `json:"end"`
+	Encoding string `json:"encoding"`
+	Path     string `json:"path"`
+}
+
+func (s *stored) query(ctx context.Context, name string, raw []byte) (string, error) {
+	var args queryArgs
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", name, err)
 	}
-	bytes, lines := f.size()
-	switch name {
-	case "artifact_byte_length":
-		return strconv.FormatInt(bytes, 10), nil
-	case "artifact_line_count":
-		return strconv.FormatInt(lines, 10), nil
-	case "artifact_estimate_tokens":
-		return strconv.FormatInt((bytes+3)/4, 10), nil
-	case "artifact_head":
-		return f.between(0, args.N, nil)
-	case "artifact_tail":
-		return f.between(max(0, lines-args.N), lines, nil)
-	case "artifact_cat":
-		from, to := int64(0), lines
+	answer, ok := answers[name]
+	if !ok {
+		return "", fmt.Errorf("%s: %w", name, errors.ErrUnsupported)
+	}
+	return answer(ctx, s.Artifact(), args)
+}
+
+// answers are the functions behind the queries of queryTable.
+var answers = map[string]func(context.Context, *artifact.Artifact, queryArgs) (string, error){
+	"artifact_head": func(_ context.Context, a *artifact.Artifact, args queryArgs) (string, error) {
+		return textOf(a.Head(args.N))
+	},
+	"artifact_tail": func(_ context.Context, a *artifact.Artifact, args queryArgs) (string, error) {
+		return textOf(a.Tail(args.N))
+	},
+	"artifact_cat": func(_ context.Context, a *artifact.Artifact, args queryArgs) (string, error) {
+		start, end := int64(0), artifact.ToEnd
 		if args.Start != nil {
-			from = *args.Start
+			start = *args.Start
 		}
 		if args.End != nil {
-			to = *args.End
+			end = *args.End
 		}
-		return f.between(from, to, nil)
-	case "artifact_grep":
-		expr, err := regexp.Compile("(?" + args.Flags + ":" + args.Pattern + ")")
-		if err != nil {
-			return "", &patternError{args.Pattern, err.Error()}
-		}
-		return f.between(0, lines, expr)
-	}
-	return "", errors.ErrUnsupported
+		return textOf(a.Cat(start, end))
+	},
+	"artifact_grep": grep,
+	"artifact_byte_length": func(_ context.Context, a *artifact.Artifact, _ queryArgs) (string, error) {
+		return numberOf(a.ByteLength())
+	},
+	"artifact_line_count": func(_ context.Context, a *artifact.Artifact, _ queryArgs) (string, error) {
+		return numberOf(a.LineCount())
+	},
+	"artifact_estimate_tokens": func(_ context.Context, a *artifact.Artifact, args queryArgs) (string, error) {
+		return numberOf(a.EstimateTokens(args.Encoding))
+	},
 }
 
-func (f *file) between(from, to int64, match *regexp.Regexp) (string, error) {
-	all, err := f.open()
+// textOf is a piece of an artifact, byte by byte.
+func textOf(t artifact.Text, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	in := bufio.NewReader(all)
-	var b strings.Builder
-	for i := int64(0); i < to; i++ {
-		line, err := in.ReadString('\n')
-		switch {
-		case line == "" || i < from:
-		case match == nil:
-			b.WriteString(line)
-		case match.MatchString(strings.TrimSuffix(line, "\n")):
-			fmt.Fprintf(&b, "%d:%s", i+1, line)
-		}
-		if err != nil {
-			break
-		}
+	b, err := t.Bytes()
+	return string(b), err
+}
+
+func numberOf(n int64, err error) (string, error) {
+	if err != nil {
+		return "", err
 	}
-	return b.String(), nil
+	return fmt.Sprintf("%d\n", n), nil
+}
+
+// grep gives the lines that match, each with its number before it.
+func grep(ctx context.Context, a *artifact.Artifact, args queryArgs) (string, error) {
+	var found strings.Builder
+	err := a.Grep(ctx, args.Pattern, args.Flags, func(m artifact.Match) error {
+		fmt.Fprintf(&found, "%d:", m.Number)
+		if _, err := m.Line.WriteTo(&found); err != nil {
+			return err
+		}
+		return found.WriteByte('\n')
+	})
+	return found.String(), err
 }

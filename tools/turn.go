@@ -22,17 +22,19 @@ type turn struct {
 	ctx     context.Context // ends when no new call may begin and those that run have to stop
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
+	outputs outputs
 
 	mu        sync.Mutex
-	artifacts map[string]*artifact
+	artifacts map[string]*held
 	order     []string // the ids of the artifacts, as they came
 	media     map[string]*media
 	tools     []*tool // that query the artifacts and edit the media; nil when they have to be made
 }
 
-func newTurn() *turn {
+// newTurn begins a turn whose artifacts are made by out.
+func newTurn(out outputs) *turn {
 	ctx, end := context.WithCancelCause(context.Background())
-	return &turn{ctx: ctx, end: end}
+	return &turn{ctx: ctx, end: end, outputs: out}
 }
 
 // begin takes part in the current turn. The caller calls running.Done of it.
@@ -54,18 +56,18 @@ func (t *turn) join(ctx context.Context) (context.Context, func()) {
 }
 
 // keep adds an artifact to the turn.
-func (t *turn) keep(a *artifact) {
+func (t *turn) keep(a *held) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.artifacts == nil {
-		t.artifacts = map[string]*artifact{}
+		t.artifacts = map[string]*held{}
 	}
 	t.artifacts[a.id], t.tools = a, nil
 	t.order = append(t.order, a.id)
 }
 
 // drop takes an artifact back, of a call that came to nothing.
-func (t *turn) drop(a *artifact) error {
+func (t *turn) drop(a *held) error {
 	t.mu.Lock()
 	delete(t.artifacts, a.id)
 	t.order = slices.DeleteFunc(t.order, func(id string) bool { return id == a.id })
@@ -75,7 +77,7 @@ func (t *turn) drop(a *artifact) error {
 }
 
 // artifact finds one by its id.
-func (t *turn) artifact(id string) (*artifact, bool) {
+func (t *turn) artifact(id string) (*held, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a, ok := t.artifacts[id]
@@ -114,11 +116,15 @@ func (r *Registry) endTurn(last bool) error {
 		return nil
 	}
 	t := r.turns.now
-	r.turns.now, r.turns.closed = newTurn(), last
+	next, err := r.newOutputs()
+	if err != nil { // without a place for artifacts there is no next turn
+		last = true
+	}
+	r.turns.now, r.turns.closed = newTurn(next), last
 	r.turns.mu.Unlock()
 	t.end(ErrTurnEnded)
 	t.running.Wait()
-	return t.release()
+	return errors.Join(err, t.release())
 }
 
 // release lets go of what the turn held.
@@ -130,5 +136,6 @@ func (t *turn) release() error {
 		errs = append(errs, a.release())
 	}
 	t.artifacts, t.order, t.media, t.tools = nil, nil, nil, nil
+	errs = append(errs, t.outputs.release())
 	return errors.Join(errs...)
 }

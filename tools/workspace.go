@@ -2,112 +2,63 @@ package tools
 
 import (
 	"errors"
-	"io"
-	"os"
-	"path"
 	"path/filepath"
 
 	"sallyport/fs"
+	"sallyport/policy"
 )
 
 // workspace is the directory that the file tools work in.
 type workspace struct {
-	dir  *fs.Dir
+	*fs.Workspace
 	root string // its real path on the host; no text for a model has it
 }
 
-// openWorkspace opens the directory and keeps to what the policy lets be read.
+// openWorkspace opens the directory under the rules of the options.
 func openWorkspace(o Options) (*workspace, error) {
+	rules := o.Rules
+	if rules == nil {
+		zero, err := policy.Policy{}.Compile(policy.CompileOptions{Resolve: filepath.EvalSymlinks})
+		if err != nil {
+			return nil, config("rules: "+err.Error(), err)
+		}
+		rules = zero
+	}
 	root, err := filepath.EvalSymlinks(o.Workspace)
 	if err != nil {
 		return nil, config("workspace: "+err.Error(), err)
 	}
-	dir, err := fs.OpenDir(root)
+	w, err := fs.OpenWorkspace(root, fs.Options{Rules: rules, WriteRoot: o.WriteRoot, Guarded: o.Guarded})
+	if errors.Is(err, fs.ErrPath) {
+		return nil, config("write root: "+err.Error(), err)
+	}
 	if err != nil {
 		return nil, config("workspace: "+err.Error(), err)
 	}
-	if o.Rules != nil {
-		dir = dir.Restrict(func(p string) bool { return o.Rules.Read(p).Allowed })
-	}
-	return &workspace{dir: dir, root: root}, nil
+	return &workspace{Workspace: w, root: root}, nil
 }
-
-// open opens a regular file for reading.
-func (w *workspace) open(name string) (*os.File, error) { return w.dir.Open(name) }
 
 // directory gives the path on the host of a directory.
 func (w *workspace) directory(name string) (string, error) {
-	clean, err := fs.Clean(name)
+	info, err := w.Stat(name)
 	if err != nil {
 		return "", err
 	}
-	if _, err := w.dir.List(name, 0); err != nil && !errors.Is(err, fs.ErrTooMany) {
-		return "", err
+	if info.Type != fs.TypeDirectory {
+		return "", &fs.Error{Kind: fs.ErrNotDirectory, Path: name}
 	}
-	return filepath.Join(w.root, filepath.FromSlash(clean)), nil
+	return w.HostPath(name)
 }
-
-// entry is one thing that a listing found.
-type entry struct {
-	Path string
-	Dir  bool
-}
-
-// list visits what is below a directory, as deep as it is told, and says whether there was more below that (R235). A
-// directory that cannot be listed because it has gone, or may not be read, is left out with what is in it (R232, R234).
-func (w *workspace) list(name string, depth int, visit func(entry) error) (deeper bool, err error) {
-	clean, err := fs.Clean(name)
-	if err != nil {
-		return false, err
-	}
-	return w.listBelow(clean, "", depth, visit)
-}
-
-// mostNames bounds the names of one directory that are held at once.
-const mostNames = 10_000_000
-
-func (w *workspace) listBelow(base, rel string, depth int, visit func(entry) error) (deeper bool, err error) {
-	entries, err := w.dir.List(path.Join(base, rel), mostNames)
-	if err != nil {
-		if rel != "" && (errors.Is(err, fs.ErrNotFound) || errors.Is(err, fs.ErrNotDirectory)) {
-			return false, nil
-		}
-		return false, err
-	}
-	for _, e := range entries {
-		isDir := e.Type == fs.TypeDirectory
-		if !isDir && e.Type != fs.TypeFile {
-			continue
-		}
-		below := path.Join(rel, e.Name)
-		if err := visit(entry{Path: below, Dir: isDir}); err != nil {
-			return false, err
-		}
-		switch {
-		case !isDir:
-		case depth == 0:
-			deeper = true
-		default:
-			more, err := w.listBelow(base, below, depth-1, visit)
-			if deeper = deeper || more; err != nil {
-				return deeper, err
-			}
-		}
-	}
-	return deeper, nil
-}
-
-// save writes a file below the write root.
-func (w *workspace) save(string, io.Reader) (int64, error) { return 0, errors.ErrUnsupported }
-
-func (w *workspace) close() error { return w.dir.Close() }
 
 // fileOutcomes are the outcomes of the ways in which a file is not had.
 var fileOutcomes = []struct {
 	kind    error
 	outcome Outcome
 }{
+	{fs.ErrDenied, DeniedByPolicy}, // before the two that a model is told of it
 	{fs.ErrNotFound, NotFound},
+	{fs.ErrNotWritable, NotFound},
+	{fs.ErrOutside, OutsideWriteRoot},
 	{fs.ErrIsDirectory, IsADirectory},
 	{fs.ErrNotRegular, NotARegularFile},
 	{fs.ErrNotDirectory, NotADirectory},

@@ -105,7 +105,7 @@ func (f *toolFlags) fill(ctx context.Context, s *toolSession, p *program, set *p
 		return err
 	}
 	s.held.closers = append(s.held.closers, box)
-	o := tools.Options{Gate: keeper.ask, Workspace: f.workspace, Rules: box.Rules(), Commands: box, WriteRoot: f.writeRoot, Trust: tools.Untrusted,
+	o := tools.Options{Gate: keeper.ask, Workspace: f.workspace, Rules: box, Commands: box, WriteRoot: f.writeRoot, Trust: tools.Untrusted,
 		OnEvent: pending(p)}
 	if set.Changed("only-command") {
 		o.Shell.AllowedCommands = f.commands
