@@ -81,8 +81,9 @@ func traced(t *testing.T, ask gate.Func, o Options) (*Registry, *record) {
 type memory struct {
 	mu    sync.Mutex
 	made  map[string]*kept
-	fail  error // of create
-	write error // of the artifacts
+	fail  error          // of create
+	write error          // of the artifacts
+	real  *artifact.Turn // of the media
 }
 
 // keepIn has a registry keep its artifacts in memory, from now on.
@@ -100,7 +101,30 @@ type kept struct {
 	released bool
 }
 
-func (m *memory) release() error { return nil }
+func (m *memory) release() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.real != nil {
+		m.real.Release()
+	}
+	m.real = nil
+	return nil
+}
+
+func (m *memory) addMedia(name string, from artifact.Source) (*artifact.Media, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.real == nil {
+		store, err := artifact.Open(artifact.Options{})
+		if err != nil {
+			return nil, err
+		}
+		if m.real, err = store.Turn(); err != nil {
+			return nil, err
+		}
+	}
+	return m.real.AddMedia(name, "", from)
+}
 
 func (m *memory) create(id, _ string, _ artifact.Kind) (output, error) {
 	m.mu.Lock()
@@ -143,7 +167,7 @@ func (k *kept) size() (int64, int64) {
 	return int64(k.b.Len()), int64(bytes.Count(k.b.Bytes(), []byte("\n")))
 }
 
-func (k *kept) query(context.Context, string, []byte) (string, error) { return k.text(), nil }
+func (k *kept) query(context.Context, answer, queryArgs) (string, error) { return k.text(), nil }
 
 func (k *kept) open() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(k.text())), nil }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sallyport/artifact"
 	"sallyport/policy"
 )
 
@@ -169,7 +170,7 @@ func TestStage(t *testing.T) {
 	r, store, _ := opened(t, map[string]string{"a.bin": "\x00\x01"}, Options{Trust: Vouched})
 	res, err := callPath(t, r, StageFile, "/a.bin")
 	require.NoError(t, err)
-	require.Equal(t, &MediaHandle{ID: res.ID, Path: "a.bin", Bytes: 2, Trust: Vouched}, res.Media)
+	require.Equal(t, &MediaHandle{ID: res.Media.ID, Path: "a.bin", MIME: "application/octet-stream", Bytes: 2, Trust: Vouched}, res.Media)
 	require.Nil(t, res.Artifact)
 	require.Empty(t, store.made)
 	require.Equal(t, append(fileTools(), MediaReplace), toolNames(r))
@@ -190,7 +191,7 @@ func TestStagedReader(t *testing.T) {
 	m, ok := r.turns.now.medium(res.Media.ID)
 	require.True(t, ok)
 	read := func() string {
-		f, err := m.reader()
+		f, err := m.source.Open()
 		if err != nil {
 			return err.Error()
 		}
@@ -344,4 +345,21 @@ func TestRedaction(t *testing.T) {
 	_, err = callPath(t, r, OpenFile, "d/f")
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.NotContains(t, Render(err), dir)
+}
+
+// TestStagedNotDescribable: media cannot be written into a history before it was saved, not as a part of something either (R223, R322).
+func TestStagedNotDescribable(t *testing.T) {
+	r, _, _ := restricted(t, map[string]string{"a": "x"})
+	res, err := callPath(t, r, StageFile, "a")
+	require.NoError(t, err)
+	m, ok := r.Media(res.Media.ID)
+	require.True(t, ok)
+	_, err = json.Marshal(map[string]any{"history": []any{m}})
+	require.ErrorIs(t, err, artifact.ErrNotDescribable)
+	require.ErrorContains(t, err, "save_media")
+	_, err = r.Call(t.Context(), SaveMedia, args(t, map[string]any{"media_id": res.Media.ID, "path": "b"}))
+	require.NoError(t, err)
+	b, err := json.Marshal(map[string]any{"history": []any{m}})
+	require.NoError(t, err)
+	require.Contains(t, string(b), "saved as b")
 }

@@ -6,33 +6,45 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	iofs "io/fs"
 	"maps"
 	"slices"
 	"sync"
 
+	"sallyport/artifact"
 	"sallyport/fs"
 )
 
 // media is a staged file, or what was made of one. It is as long there as the turn.
 type media struct {
+	*artifact.Media
 	MediaHandle
-
-	mu sync.Mutex
-	// open opens it for one reading. A staged file is opened anew, and judged anew, each time (R224).
-	open func() (io.ReadCloser, error)
+	source *source
 }
 
-func (m *media) reader() (io.ReadCloser, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.open()
+// source is where media come from: a file, opened and judged anew for each reading (R224), or bytes.
+type source struct {
+	mu   sync.Mutex
+	from artifact.Source
 }
+
+func (s *source) now() artifact.Source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.from
+}
+
+// Open opens it for one reading.
+func (s *source) Open() (io.ReadCloser, error) { return s.now().Open() }
+
+// Size is its length now.
+func (s *source) Size() (int64, error) { return s.now().Size() }
 
 // pin has every later reading give these bytes.
-func (m *media) pin(b []byte) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil }
+func (s *source) pin(b []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.from = artifact.Bytes(b)
 }
 
 // stageFile is stage_file. The file is judged now and each time it is read; its bytes stay where they are (R221).
@@ -41,32 +53,36 @@ func stageFile(r *Registry, _ context.Context, c *call) (Result, error) {
 	if err := c.decode(&args); err != nil {
 		return Result{}, err
 	}
-	f, err := r.workspace.Open(args.Path)
-	if err != nil {
-		return Result{}, r.unusable(c, args.Path, err)
-	}
-	info, err := f.Stat()
-	if err = errors.Join(err, f.Close()); err != nil { // opened once, closed at once (D11)
-		return Result{}, r.fail(c, Facts{Outcome: IOFailure, Input: args.Path}, err)
-	}
 	clean, err := fs.Clean(args.Path)
 	if err != nil {
 		return Result{}, r.unusable(c, args.Path, err)
 	}
-	m := &media{MediaHandle: MediaHandle{ID: c.id, Path: clean, Bytes: info.Size(), Trust: r.options.Trust}}
-	m.open = func() (io.ReadCloser, error) { return r.workspace.Open(clean) }
-	c.turn.stage(m)
+	m, err := c.turn.stage(clean, r.options.Trust, artifact.File(func() (iofs.File, error) { return r.workspace.Open(clean) }))
+	if err != nil {
+		return Result{}, r.unusable(c, args.Path, err)
+	}
 	return Result{Media: &m.MediaHandle}, nil
 }
 
-// stage adds media to the turn.
-func (t *turn) stage(m *media) {
+// stage adds media to the turn. Its type is told from its first bytes, and nothing stays open (D11).
+func (t *turn) stage(name string, trust Trust, from artifact.Source) (*media, error) {
+	src := &source{from: from}
+	size, err := src.Size()
+	if err != nil {
+		return nil, err
+	}
+	made, err := t.outputs.addMedia(name, src)
+	if err != nil {
+		return nil, err
+	}
+	m := &media{Media: made, source: src, MediaHandle: MediaHandle{ID: made.ID(), Path: name, MIME: made.MIME(), Bytes: size, Trust: trust}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.media == nil {
 		t.media = map[string]*media{}
 	}
-	t.media[m.ID], t.tools = m, nil
+	t.media[m.MediaHandle.ID], t.tools = m, nil
+	return m, nil
 }
 
 // medium finds media by its id.
@@ -75,6 +91,18 @@ func (t *turn) medium(id string) (*media, bool) {
 	defer t.mu.Unlock()
 	m, ok := t.media[id]
 	return m, ok
+}
+
+// Media gives media of this turn, for a program that shows it or writes it into a history: it cannot be encoded before it was saved (R223).
+func (r *Registry) Media(id string) (*artifact.Media, bool) {
+	r.turns.mu.Lock()
+	now := r.turns.now
+	r.turns.mu.Unlock()
+	m, ok := now.medium(id)
+	if !ok {
+		return nil, false
+	}
+	return m.Media, true
 }
 
 // saveMedia is save_media.
@@ -94,15 +122,16 @@ func saveMedia(r *Registry, ctx context.Context, c *call) (Result, error) {
 	if err != nil {
 		return Result{}, r.unusable(c, args.Path, err)
 	}
-	from, err := m.reader()
+	from, err := m.source.Open()
 	if err != nil {
-		return Result{}, r.unusable(c, m.Path, err)
+		return Result{}, r.unusable(c, m.MediaHandle.Path, err)
 	}
 	defer from.Close()
 	n, err := r.workspace.Save(clean, reader{ctx, from})
 	if err != nil {
 		return Result{}, r.unusable(c, args.Path, err)
 	}
+	m.MarkSaved(clean)
 	return Result{Text: fmt.Sprintf("Saved %s (%d bytes)", clean, n)}, nil
 }
 
@@ -133,14 +162,14 @@ func (r *Registry) Preview(mediaID, name string) (Preview, error) {
 	if !ok {
 		return p, fmt.Errorf("there is no media %q", mediaID)
 	}
-	from, err := m.reader()
+	from, err := m.source.Open()
 	if err != nil {
 		return p, err
 	}
 	if p.New, p.TooLong, err = readShort(from); err != nil || p.TooLong {
 		return p, err
 	}
-	m.pin(p.New)
+	m.source.pin(p.New)
 	old, err := r.workspace.Open(name)
 	if err != nil {
 		p.Absent = true
@@ -195,23 +224,24 @@ func replaceInMedia(r *Registry, _ context.Context, c *call) (Result, error) {
 	if !ok {
 		return Result{}, r.fail(c, Facts{Outcome: UnknownMedia, Input: args.MediaID}, nil)
 	}
-	from, err := m.reader()
+	from, err := m.source.Open()
 	if err != nil {
-		return Result{}, r.unusable(c, m.Path, err)
+		return Result{}, r.unusable(c, m.MediaHandle.Path, err)
 	}
 	whole, err := io.ReadAll(io.LimitReader(from, longestEdit+1))
 	if err = errors.Join(err, from.Close()); err != nil {
-		return Result{}, r.fail(c, Facts{Outcome: IOFailure, Input: m.Path}, err)
+		return Result{}, r.fail(c, Facts{Outcome: IOFailure, Input: m.MediaHandle.Path}, err)
 	}
 	if len(whole) > longestEdit {
-		return Result{}, r.fail(c, Facts{Outcome: OverBudget, Input: m.Path, Note: "media of up to 16 MiB can be edited"}, nil)
+		return Result{}, r.fail(c, Facts{Outcome: OverBudget, Input: m.MediaHandle.Path, Note: "media of up to 16 MiB can be edited"}, nil)
 	}
 	if n := bytes.Count(whole, []byte(args.Old)); n != 1 {
 		return Result{}, r.fail(c, Facts{Outcome: InvalidPattern, Input: args.Old, Note: fmt.Sprintf("it is there %d times, and has to be there once", n)}, nil)
 	}
 	edited := bytes.Replace(whole, []byte(args.Old), []byte(args.New), 1)
-	made := &media{MediaHandle: MediaHandle{ID: c.id, Path: m.Path, Bytes: int64(len(edited)), Trust: Untrusted}}
-	made.pin(edited)
-	c.turn.stage(made)
+	made, err := c.turn.stage(m.MediaHandle.Path, Untrusted, artifact.Bytes(edited))
+	if err != nil {
+		return Result{}, r.unusable(c, m.MediaHandle.Path, err)
+	}
 	return Result{Media: &made.MediaHandle}, nil
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"sallyport/artifact"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // query is a tool that looks into artifacts (R269-R275). It is there only as long as the turn has an artifact that it fits.
@@ -15,6 +13,7 @@ type query struct {
 	name, title, about string
 	kinds              []artifact.Kind // that it fits; nil fits all
 	fields             []field
+	answer             answer
 }
 
 // queryTable are the queries of 1.6: the seven of any artifact, and the families of JSON and of Markdown.
@@ -22,26 +21,24 @@ func queryTable() []query {
 	return slices.Concat(baseQueries(), jsonQueries(), markdownQueries())
 }
 
-func baseQueries() []query {
-	count := func(what string) *jsonschema.Schema {
-		s := whole("How many lines; 10 without it.", 0)
-		s.Default = []byte("10")
-		s.Description = "How many lines from the " + what + "."
-		return s
-	}
-	return []query{
-		{name: "artifact_head", title: "First lines", about: "Gives the first lines of an artifact.", fields: []field{may("n", count("beginning"))}},
-		{name: "artifact_tail", title: "Last lines", about: "Gives the last lines of an artifact.", fields: []field{may("n", count("end"))}},
-		{name: "artifact_grep", title: "Search lines", about: "Gives the lines of an artifact that match a regular expression (RE2: no look-around, no back-references), with their numbers.",
-			fields: []field{need("pattern", filled("The expression; each line is matched alone.")), may("flags", root("Of i, m, s and u."))}},
-		{name: "artifact_cat", title: "Range of lines", about: "Gives the lines from start up to, and without, end, counted from 0; without both, all of the artifact.",
-			fields: []field{may("start", whole("The first line.", 0)), may("end", whole("The line after the last.", 0))}},
-		{name: "artifact_byte_length", title: "Length in bytes", about: "Says how many bytes an artifact has."},
-		{name: "artifact_line_count", title: "Number of lines", about: "Says how many lines an artifact has."},
-		{name: "artifact_estimate_tokens", title: "Estimate tokens", about: "Estimates how many tokens an artifact would take.",
-			fields: []field{may("encoding", root("The name of an encoding."))}},
-	}
+// queryArgs are the arguments of all queries, each of which takes some.
+type queryArgs struct {
+	CallID     string `json:"callId"`
+	N          int64  `json:"n"`
+	Pattern    string `json:"pattern"`
+	Flags      string `json:"flags"`
+	Start      *int64 `json:"start"`
+	End        *int64 `json:"end"`
+	Encoding   string `json:"encoding"`
+	Path       string `json:"path"`
+	Expression string `json:"expression"`
+	Key        string `json:"key"`
+	Language   string `json:"language"`
+	Heading    string `json:"heading"`
 }
+
+// answer answers one query.
+type answer func(ctx context.Context, a *artifact.Artifact, args queryArgs) (string, error)
 
 // queries makes the query tools of the turn: each takes the ids of the artifacts that it fits, and there is none without
 // one.
@@ -77,16 +74,13 @@ func (q query) tool(ids []string) *tool {
 	}
 	return &tool{
 		Tool: Tool{Name: q.name, Title: q.title, Description: q.about, Schema: schema, Tier: Evaluator, ReadOnly: true},
-		args: check, run: runQuery,
+		args: check, run: q.run,
 	}
 }
 
-// runQuery answers a query. What it gives is no artifact (R272).
-func runQuery(r *Registry, ctx context.Context, c *call) (Result, error) {
-	var args struct {
-		CallID  string `json:"callId"`
-		Pattern string `json:"pattern"`
-	}
+// run answers a query. What it gives is no artifact (R272).
+func (q query) run(r *Registry, ctx context.Context, c *call) (Result, error) {
+	var args queryArgs
 	if err := c.decode(&args); err != nil {
 		return Result{}, err
 	}
@@ -94,14 +88,14 @@ func runQuery(r *Registry, ctx context.Context, c *call) (Result, error) {
 	if !ok { // the turn ended in between
 		return Result{}, ErrTurnEnded
 	}
-	found, err := a.query(ctx, c.tool.Name, c.args.full)
+	found, err := a.query(ctx, q.answer, args)
 	if errors.Is(err, artifact.ErrNotJSON) || errors.Is(err, artifact.ErrNoMatch) { // nothing is there, and that is an answer
-		return Result{Notes: []string{err.Error() + "; the queries of text work"}}, nil
+		return Result{Notes: []string{err.Error()}}, nil
 	}
 	if err != nil {
 		return Result{}, r.unanswered(c, err)
 	}
-	if found == "" && c.tool.Name == "artifact_grep" {
+	if found == "" && args.Pattern != "" {
 		return Result{Notes: []string{r.note(c, Facts{Outcome: NoMatches, Input: args.Pattern})}}, nil
 	}
 	return Result{Content: found, fence: newPrefix()}, nil

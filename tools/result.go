@@ -52,6 +52,7 @@ type Handle struct {
 type MediaHandle struct {
 	ID    string `json:"id"`
 	Path  string `json:"path"`
+	MIME  string `json:"mime"`
 	Bytes int64  `json:"bytes"`
 	Trust Trust  `json:"trust"`
 }
@@ -64,7 +65,7 @@ func (r Result) Model() string {
 		fmt.Fprintf(&b, "artifact %s: %s, %d bytes, %d lines\n", a.ID, a.Format, a.Bytes, a.Lines)
 	}
 	if m := r.Media; m != nil {
-		fmt.Fprintf(&b, "media %s: %s, %d bytes, %s\n", m.ID, quoted(m.Path), m.Bytes, m.Trust)
+		fmt.Fprintf(&b, "media %s: %s, %s, %d bytes, %s\n", m.ID, quoted(m.Path), compartment.Escape(m.MIME), m.Bytes, m.Trust)
 	}
 	if r.Text != "" {
 		b.WriteString(compartment.Escape(r.Text) + "\n")

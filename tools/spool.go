@@ -16,8 +16,8 @@ type output interface {
 	end(lines []string) error
 	// size is how much there is by now.
 	size() (bytes, lines int64)
-	// query answers one question about it: the name of the tool, and its arguments.
-	query(ctx context.Context, tool string, args []byte) (string, error)
+	// query answers one question about it.
+	query(ctx context.Context, answer answer, args queryArgs) (string, error)
 	// open gives all of it, byte by byte.
 	open() (io.ReadCloser, error)
 	// release gives it up, of a call that came to nothing.
@@ -27,6 +27,7 @@ type output interface {
 // outputs makes the artifacts of one turn.
 type outputs interface {
 	create(id, label string, kind artifact.Kind) (output, error)
+	addMedia(name string, from artifact.Source) (*artifact.Media, error)
 	// release removes them all.
 	release() error
 }
