@@ -41,8 +41,8 @@ func scriptAgent(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(seen), 0o644))
 }
 
-// random are the ids and fences in what a model reads.
-var random = regexp.MustCompile(`\b[0-9a-f]{8}(-\d+)?\b`)
+// random are the ids, fences and times in what a model reads.
+var random = regexp.MustCompile(`\b[0-9a-f]{8}(-\d+)?\b|\bm-[a-z2-7]{26}\b|\bcall-[A-Z2-7]{16}\b|"wall_ms":\{"used":\d+|json, \d+ bytes`)
 
 // play makes the calls and writes down what comes of them.
 func play(calls []string, in io.Writer, out *bufio.Reader) (string, error) {

@@ -15,8 +15,9 @@ import (
 
 // gatekeeper is the gate that --gate names, and what has to be closed after it.
 type gatekeeper struct {
-	ask   gate.Func
-	close func() error
+	ask     gate.Func
+	close   func() error
+	guarded []string // paths that nothing may be saved to
 }
 
 // gateSpecs says what --gate takes.
@@ -40,7 +41,7 @@ func (p *program) openGate(command, spec string, rules *policy.Rules, about func
 		if err != nil {
 			return nil, err
 		}
-		return &gatekeeper{ask: (&execGate{program: program, log: p.err}).ask, close: func() error { return nil }}, nil
+		return &gatekeeper{ask: (&execGate{program: program, log: p.err}).ask, close: func() error { return nil }, guarded: []string{program}}, nil
 	}
 	return nil, usage(command, fmt.Sprintf("--gate %q: it is %s", spec, gateSpecs))
 }

@@ -100,12 +100,15 @@ func (f *toolFlags) fill(ctx context.Context, s *toolSession, p *program, set *p
 		return err
 	}
 	s.held.closers = append(s.held.closers, closer(keeper.close))
+	if f.session {
+		r.options.Warm = 1 // the next command's jail is put up while this one's output is read
+	}
 	box, err := shell.Open(ctx, r.policy, r.options)
 	if err != nil {
 		return err
 	}
 	s.held.closers = append(s.held.closers, box)
-	o := tools.Options{Gate: keeper.ask, Workspace: f.workspace, Rules: box, Commands: box, WriteRoot: f.writeRoot, Trust: tools.Untrusted,
+	o := tools.Options{Gate: keeper.ask, Workspace: f.workspace, Rules: box, Commands: box, WriteRoot: f.writeRoot, Trust: tools.Untrusted, Guarded: keeper.guarded,
 		OnEvent: pending(p)}
 	if set.Changed("only-command") {
 		o.Shell.AllowedCommands = f.commands
