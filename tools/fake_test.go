@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -83,6 +84,7 @@ type memory struct {
 	made  map[string]*kept
 	fail  error          // of create
 	write error          // of the artifacts
+	slow  time.Duration  // a write takes so long, and of what is written only the number of bytes is kept
 	real  *artifact.Turn // of the media
 }
 
@@ -99,6 +101,7 @@ type kept struct {
 	b        bytes.Buffer
 	ended    bool
 	released bool
+	dropped  int64
 }
 
 func (m *memory) release() error {
@@ -145,6 +148,11 @@ func (k *kept) Write(p []byte) (int, error) {
 	if k.of.write != nil {
 		return 0, k.of.write
 	}
+	if k.of.slow > 0 {
+		time.Sleep(k.of.slow)
+		k.dropped += int64(len(p))
+		return len(p), nil
+	}
 	return k.b.Write(p)
 }
 
@@ -164,7 +172,7 @@ func (k *kept) end(lines []string) error {
 func (k *kept) size() (int64, int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return int64(k.b.Len()), int64(bytes.Count(k.b.Bytes(), []byte("\n")))
+	return int64(k.b.Len()) + k.dropped, int64(bytes.Count(k.b.Bytes(), []byte("\n")))
 }
 
 func (k *kept) query(context.Context, answer, queryArgs) (string, error) { return k.text(), nil }

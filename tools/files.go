@@ -2,11 +2,13 @@ package tools
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"sallyport/artifact"
 	"sallyport/fs"
@@ -90,27 +92,55 @@ type frame struct {
 // frames writes frames to an artifact, one a line.
 type frames struct {
 	to    *bufio.Writer
-	lines *json.Encoder
+	line  []byte
 	items int64
 }
 
-func newFrames(w io.Writer) *frames {
-	f := &frames{to: bufio.NewWriterSize(w, 64<<10)}
-	f.lines = json.NewEncoder(f.to)
-	f.lines.SetEscapeHTML(false)
-	return f
+func newFrames(w io.Writer) *frames { return &frames{to: bufio.NewWriterSize(w, 64<<10)} }
+
+// item writes one thing that was found. It is written by hand: there are millions of them, and an encoder looks at each field anew.
+func (f *frames) item(one frame) error {
+	f.items++
+	b := appendText(append(f.line[:0], `{"kind":"item","path":`...), one.Path)
+	if one.EntryKind != "" {
+		b = appendText(append(b, `,"entryKind":`...), one.EntryKind)
+	}
+	if one.Line > 0 {
+		b = strconv.AppendInt(append(b, `,"line":`...), int64(one.Line), 10)
+	}
+	if one.Text != nil {
+		b = appendText(append(b, `,"text":`...), *one.Text)
+	}
+	f.line = append(b, '}', '\n')
+	_, err := f.to.Write(f.line)
+	return err
 }
 
-func (f *frames) item(one frame) error {
-	one.Kind = "item"
-	f.items++
-	return f.lines.Encode(one)
+// appendText appends a string as JSON. What is not UTF-8 becomes U+FFFD.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
+			var quoted bytes.Buffer
+			e := json.NewEncoder(&quoted)
+			e.SetEscapeHTML(false) // "<" is for people to read, and for patterns to match
+			_ = e.Encode(s)        // a string always has JSON
+			return append(b, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
 }
 
 // end writes the last frame.
 func (f *frames) end(stopped string) error {
 	complete := stopped == ""
-	return errors.Join(f.lines.Encode(frame{Kind: "end", Complete: &complete, Stopped: stopped}), f.to.Flush())
+	last, err := json.Marshal(frame{Kind: "end", Complete: &complete, Stopped: stopped})
+	if err != nil {
+		return err
+	}
+	_, err = f.to.Write(append(last, '\n'))
+	return errors.Join(err, f.to.Flush())
 }
 
 // entryKinds are what a listing tells of: files and directories. Links, which no tool follows, and what is no file at all are left out.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -226,15 +227,55 @@ git -c user.name=a -c user.email=a@example.test commit -qm one; echo 2 >>f; git 
 	require.Contains(t, text, "\none\n")
 }
 
-// TestNoByteCap: a command is not killed for what it writes, and all of it is there (R193, R194, R319). That its memory stays flat is for the
-// package that keeps artifacts to show.
+// TestNoByteCap: a command is not killed for what it writes, all of it is kept, and none of it in memory (R193, R194, R319).
 func TestNoByteCap(t *testing.T) {
+	r, _, _ := confined(t, nil, nil)
+	require.NoError(t, r.openStore()) // the real one
+	const size = 300_000_000
+	grown := heapGrowth(t, func() {
+		res, err := run(t, r, fmt.Sprintf("head -c %d /dev/zero", size), nil)
+		require.NoError(t, err)
+		require.EqualValues(t, size, res.Artifact.Bytes)
+		require.Equal(t, 0, res.Exit.ExitCode)
+	})
+	require.Less(t, grown, uint64(32<<20))
+}
+
+// TestSlowStore: where the output is kept slowly, the command waits, and nothing piles up in memory (D8).
+func TestSlowStore(t *testing.T) {
 	r, store, _ := confined(t, nil, nil)
-	res, err := run(t, r, "head -c 30000000 /dev/zero", nil)
-	require.NoError(t, err)
-	require.EqualValues(t, 30_000_000, res.Artifact.Bytes)
-	require.Equal(t, 0, res.Exit.ExitCode)
-	require.Len(t, store.made, 1)
+	store.slow = time.Millisecond
+	const size = 30_000_000
+	grown := heapGrowth(t, func() {
+		res, err := run(t, r, fmt.Sprintf("head -c %d /dev/zero", size), nil)
+		require.NoError(t, err)
+		require.EqualValues(t, size, res.Artifact.Bytes)
+	})
+	require.Less(t, grown, uint64(16<<20))
+}
+
+// heapGrowth is how much larger than before the heap was at any moment of a function.
+func heapGrowth(t *testing.T, do func()) uint64 {
+	t.Helper()
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	runtime.GC()
+	before, most := heap(), uint64(0)
+	done := make(chan struct{})
+	go func() { defer close(done); do() }()
+	for {
+		select {
+		case <-done:
+			return most
+		case <-time.After(5 * time.Millisecond):
+			if now := heap(); now > before {
+				most = max(most, now-before)
+			}
+		}
+	}
 }
 
 // TestCompletionOnce: each command that was approved has one completion, whatever became of it, and a listener that panics changes
@@ -256,7 +297,7 @@ func TestCompletionOnce(t *testing.T) {
 	require.Equal(t, 3, last("exit 3", nil).Exit.ExitCode)
 	require.True(t, last("sleep 60", map[string]any{"timeout_seconds": 1}).Exit.TimedOut)
 	require.Equal(t, "SIGKILL", last("kill -9 $$", nil).Exit.Signal)
-	require.Equal(t, 1, last("touch /etc/x", nil).Exit.ExitCode, "a denial")
+	require.Equal(t, 1, last("touch /etc/sallyport-none", nil).Exit.ExitCode, "a denial")
 	end := last("true", map[string]any{"cwd": "none"})
 	require.Nil(t, end.Exit)
 	require.ErrorIs(t, end.Err, &Error{Outcome: NotFound})
@@ -370,4 +411,43 @@ func TestManyCommands(t *testing.T) {
 	require.Nil(t, failed.Load())
 	require.NoFileExists(t, filepath.Join(dirOne, "stolen"))
 	require.NoFileExists(t, filepath.Join(dirTwo, "stolen"))
+}
+
+// TestExamplePolicy: the example policy of the requirements, by the tools: what lies inside of an allowed directory and is denied stays denied, for
+// the file tools as for the shell (R30, D3).
+func TestExamplePolicy(t *testing.T) {
+	r, store, dir := confined(t, map[string]string{"a": "a", ".env": "secret", ".git/hooks/x": "hook", "out/": ""}, func(p *policy.Policy, o *Options) {
+		p.Filesystem.AllowWrite = policy.Paths(o.Workspace + "/out")
+		p.Filesystem.DenyRead = policy.Paths(o.Workspace+"/.env", o.Workspace+"/.git/hooks")
+		p.Filesystem.DenyWrite = policy.Paths(o.Workspace + "/.git/hooks")
+		p.Filesystem.GitSafeDirectories = []string{o.Workspace}
+	})
+	_, err := callPath(t, r, OpenFile, "a")
+	require.NoError(t, err)
+	for _, path := range []string{".env", ".git/hooks/x"} {
+		_, err = callPath(t, r, OpenFile, path)
+		require.ErrorIs(t, err, &Error{Outcome: DeniedByPolicy}, path)
+		text, res := printed(t, r, store, "cat "+path, nil)
+		require.NotContains(t, text, "secret\n")
+		require.NotEqual(t, 0, res.Exit.ExitCode)
+	}
+	id := staged(t, r, "a")
+	_, err = save(t, r, id, "out/x")
+	require.NoError(t, err)
+	for _, path := range []string{"b", ".git/hooks/y"} {
+		_, err = save(t, r, id, path)
+		require.ErrorIs(t, err, &Error{Code: CodeRefused}, path)
+		require.NoFileExists(t, filepath.Join(dir, path))
+	}
+	lines, _ := listing(t, r, store, map[string]any{"path": ""})
+	require.NotContains(t, strings.Join(lines, ""), ".env")
+}
+
+// TestMonitorOnByDefault: a sandbox and tools made without any option but the needed ones tell of a denial (R294, D14).
+func TestMonitorOnByDefault(t *testing.T) {
+	r, _, _ := confined(t, nil, nil)
+	res, err := run(t, r, "touch /etc/sallyport-none", nil)
+	require.NoError(t, err)
+	require.NotEmpty(t, res.Violations)
+	require.Contains(t, res.Model(), "a path outside the workspace")
 }
