@@ -101,10 +101,7 @@ func (r *Registry) search(ctx context.Context, c *call, args searchArgs, request
 		}
 		return out.item(f)
 	})
-	res := Result{Violations: done.violations, Report: done.report}
-	for _, v := range done.violations {
-		res.Notes = append(res.Notes, r.note(c, Facts{Outcome: SandboxViolation, Detail: v.Text(r.workspace.root)}))
-	}
+	res := Result{Violations: done.violations, Report: done.report, Notes: r.denials(c, done.violations)}
 	if err == nil {
 		res.Notes = append(res.Notes, r.searchNotes(c, args, request, out.items, stopped)...)
 		err = errors.Join(out.end(stopped), a.end(nil))

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -195,10 +196,7 @@ func (r *Registry) notStarted(c *call, com command, err error) error {
 // commandNotes are the lines about the end of a command: what was denied, and then, last, how it ended; nothing for a status
 // of 0 (R204, R205, R207).
 func (r *Registry) commandNotes(c *call, com command, cmd *shell.Cmd, denied []shell.Violation, waitErr, outErr error) []string {
-	var notes []string
-	for _, v := range denied {
-		notes = append(notes, r.note(c, Facts{Outcome: SandboxViolation, Detail: v.Text(r.workspace.root)}))
-	}
+	notes := r.denials(c, denied)
 	if outErr != nil {
 		notes = append(notes, r.note(c, Facts{Outcome: IOFailure, Input: "the rest of the output", Note: "it was not kept"}))
 	}
@@ -212,6 +210,21 @@ func (r *Registry) commandNotes(c *call, com command, cmd *shell.Cmd, denied []s
 		return append(notes, r.note(c, Facts{Outcome: NonzeroExit, Reason: ReasonSignal, Detail: end.Signal}))
 	case end.ExitCode != 0:
 		return append(notes, r.note(c, Facts{Outcome: NonzeroExit, Reason: ReasonStatus, Limit: int64(end.ExitCode)}))
+	}
+	return notes
+}
+
+// mostDenials is how many denials of one command are told; a model makes nothing of the hundredth, and the host has them all.
+const mostDenials = 20
+
+// denials are the lines about what was denied (R207, R208).
+func (r *Registry) denials(c *call, denied []shell.Violation) []string {
+	var notes []string
+	for i, v := range denied {
+		if i == mostDenials {
+			return append(notes, r.note(c, Facts{Outcome: SandboxViolation, Detail: fmt.Sprintf("%d more denials like these", len(denied)-i)}))
+		}
+		notes = append(notes, r.note(c, Facts{Outcome: SandboxViolation, Detail: v.Text(r.workspace.root)}))
 	}
 	return notes
 }

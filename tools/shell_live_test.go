@@ -167,6 +167,16 @@ func TestInlineDenial(t *testing.T) {
 	require.NotContains(t, ours, "[object", "R297, D5")
 }
 
+// TestManyDenials: of many denials the first are told, and how many more there are; the host gets all.
+func TestManyDenials(t *testing.T) {
+	r, _, _ := confined(t, nil, nil)
+	res, err := run(t, r, "for i in $(seq 50); do : >/etc/sallyport-none-$i; done", nil)
+	require.NoError(t, err)
+	require.Len(t, res.Violations, 50)
+	require.Len(t, res.Notes, mostDenials+2)
+	require.Contains(t, res.Notes[mostDenials], "30 more denials like these")
+}
+
 // TestShellCwd: the directory is a path of the workspace, ” is its root, and one that is refused starts nothing (R209, R210).
 func TestShellCwd(t *testing.T) {
 	r, store, dir := confined(t, map[string]string{"sub/f": "", "out": ""}, nil)
