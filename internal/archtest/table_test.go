@@ -90,7 +90,7 @@ var rooms = []room{
 	{
 		Dir:     "tools",
 		Why:     "the tools as a model sees them: schema, gate, call, narration, registry; the one library room where both boundaries meet",
-		Imports: []string{"policy", "gate", "shell", "fs", "compartment", "hostfuncs", "evaljs", "internal/nearest", "internal/strict"},
+		Imports: []string{"policy", "gate", "shell", "fs", "artifact", "compartment", "hostfuncs", "evaljs", "internal/nearest", "internal/strict"},
 		Tests:   []string{"compartment/goja"},
 	},
 	{
