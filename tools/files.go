@@ -63,6 +63,10 @@ func (r reader) Read(p []byte) (int, error) {
 
 // unusable narrates an error about a path of the caller's.
 func (r *Registry) unusable(c *call, input string, err error) error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
 	f, ok := factsOf(err, input)
 	if !ok {
 		f = Facts{Outcome: IOFailure, Input: input}

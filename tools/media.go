@@ -57,7 +57,7 @@ func stageFile(r *Registry, _ context.Context, c *call) (Result, error) {
 	if err != nil {
 		return Result{}, r.unusable(c, args.Path, err)
 	}
-	m, err := c.turn.stage(clean, r.options.Trust, artifact.File(func() (iofs.File, error) { return r.workspace.Open(clean) }))
+	m, err := c.turn.stage(clean, r.options.Trust, artifact.File(func() (iofs.File, error) { return r.openFile(clean) }))
 	if err != nil {
 		return Result{}, r.unusable(c, args.Path, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sallyport/fs"
 	"sallyport/gate"
 	"sallyport/internal/nearest"
+	"sallyport/shell"
 )
 
 // Trust says how the files of the workspace are to be taken when they become media. There is no default (R227).
@@ -80,6 +81,9 @@ func (r *Registry) open(wanted []definition) (err error) {
 	if r.workspace, err = openWorkspace(r.options); err != nil {
 		return err
 	}
+	if s, ok := r.options.Commands.(*shell.Session); ok {
+		r.epoch = s.Epoch()
+	}
 	if err := r.openStore(); err != nil {
 		return err
 	}
@@ -97,6 +101,12 @@ func (r *Registry) open(wanted []definition) (err error) {
 		}
 	}
 	return nil
+}
+
+// isSession says whether commands can have policies of their own.
+func isSession(c Commander) bool {
+	_, ok := c.(*shell.Session)
+	return ok
 }
 
 // openStore takes the store of the options, or opens one that leaves nothing behind, and begins the first turn.
@@ -182,6 +192,10 @@ func (r *Registry) check(wanted []definition) error {
 		return config("write root: "+SaveMedia+" needs the directory that it may write to, and it is never inferred", nil)
 	case there(StageFile) && r.options.Trust != Untrusted && r.options.Trust != Vouched:
 		return config(fmt.Sprintf("trust: %s needs to be told how files are to be taken, %q or %q, and got %q", StageFile, Untrusted, Vouched, r.options.Trust), nil)
+	case r.options.Shell.Policy != nil && r.options.Shell.PolicyFunc != nil:
+		return config("shell: both Policy and PolicyFunc are set", nil)
+	case (r.options.Shell.Policy != nil || r.options.Shell.PolicyFunc != nil) && !isSession(r.options.Commands):
+		return config("shell: a policy for each command needs Commands to be a *shell.Session", nil)
 	case !filepath.IsAbs(r.options.Workspace):
 		return config(fmt.Sprintf("workspace: %q is not the absolute path of a directory", r.options.Workspace), nil)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"sallyport/evaljs"
 	"sallyport/gate"
 	"sallyport/internal/nearest"
+	"sallyport/shell"
 )
 
 // Tier says what enforces the rules for a tool (R9).
@@ -118,7 +120,7 @@ func (r *Registry) make(wanted []definition) error {
 			slices.ContainsFunc(wanted, func(d definition) bool { return d.name == name })
 	}
 	for _, d := range wanted {
-		made := Tool{Name: d.name, Title: d.title, Description: d.describe(there), Schema: d.schema(r), Tier: d.tier, Gated: true, ReadOnly: d.readOnly}
+		made := Tool{Name: d.name, Title: d.title, Description: d.describe(there) + r.warning(d), Schema: d.schema(r), Tier: d.tier, Gated: true, ReadOnly: d.readOnly}
 		check, err := newChecker(d.name, made.Schema)
 		if err != nil {
 			return err
@@ -126,6 +128,24 @@ func (r *Registry) make(wanted []definition) error {
 		r.tools = append(r.tools, &tool{Tool: made, args: check, run: d.run})
 	}
 	return nil
+}
+
+// warning is what the session says of its boundary, for the tools that rest on it (R89).
+func (r *Registry) warning(d definition) string {
+	s, ok := r.options.Commands.(*shell.Session)
+	if !ok || d.tier != Kernel || s.ContainmentNote() == "" {
+		return ""
+	}
+	return " " + s.ContainmentNote()
+}
+
+// openFile opens a file of the workspace as long as the session lives that the tools belong to: media can outlive their turn, and not
+// their session (R129, R224).
+func (r *Registry) openFile(name string) (*os.File, error) {
+	if s, ok := r.options.Commands.(*shell.Session); ok && !s.EpochLive(r.epoch) {
+		return nil, &Error{Code: CodeNotInitialized, Text: "The session of the tools has ended. Tell the user.", Err: shell.ErrDisposed}
+	}
+	return r.workspace.Open(name)
 }
 
 // Tools are the tools that there are now: those of the options, and the queries of the turn as long as it has an
@@ -254,6 +274,7 @@ type Registry struct {
 	store      *artifact.Store         // its own; nil when it was handed one
 	searcher   searcher
 	shell      string
+	epoch      shell.Epoch
 	scripts    *evaljs.Session
 	// containsLinks says that what searches can follow links without leaving the workspace.
 	containsLinks bool

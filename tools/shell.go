@@ -31,9 +31,23 @@ type Shell struct {
 	// shell; an empty list allows none. It is a check of a name and not the boundary: what git or make may start is for the policy to say
 	// (R212, R213).
 	AllowedCommands []string
+	// Policy is for each command alone and replaces that of the session, whole; see [shell.Session.Command]. PolicyFunc is asked for one
+	// instead, once for each command, after the gate and after the directory was found, and again for the next one; nil from it
+	// means the session's. An error of it surfaces as it is, behind the narration (R149-R151). They need Commands to be a
+	// *shell.Session, and exclude each other.
+	Policy     *policy.Policy
+	PolicyFunc func(ctx context.Context, c PolicyCall) (*policy.Policy, error)
 	// OnCompletion is told once of each command that was approved, however it ended (R214). It must not wait; a panic in it
 	// changes nothing.
 	OnCompletion func(Completion)
+}
+
+// PolicyCall is the command that a policy is for.
+type PolicyCall struct {
+	// ID is that of the call.
+	ID string
+	// Command is the line, and Dir the directory on the host.
+	Command, Dir string
 }
 
 // Completion is the end of one run_shell_command.
@@ -131,11 +145,12 @@ func runShell(r *Registry, ctx context.Context, c *call) (res Result, err error)
 		return Result{}, r.fail(c, Facts{Outcome: IOFailure, Input: args.Command}, err)
 	}
 	limit := time.Duration(args.Timeout * float64(time.Second))
-	return r.command(ctx, c, command{words: words, dir: dir, limit: limit, seconds: int64(args.Timeout)}, a, &end)
+	return r.command(ctx, c, command{line: args.Command, words: words, dir: dir, limit: limit, seconds: int64(args.Timeout)}, a, &end)
 }
 
 // command is a command that is ready to be started.
 type command struct {
+	line    string
 	words   []string
 	dir     string
 	limit   time.Duration
@@ -149,6 +164,7 @@ func (r *Registry) command(ctx context.Context, c *call, com command, a *held, e
 	out := &sink{to: a}
 	cmd := r.options.Commands.Command(ctx, com.words[0], com.words[1:]...)
 	cmd.ID, cmd.Dir, cmd.Env = c.id, com.dir, r.shellEnv()
+	r.setPolicy(cmd, c, com)
 	cmd.Stdout, cmd.Stderr = out, out // one writer, so one pipe: what is written stays in order (R202)
 	if err := cmd.Start(); err != nil {
 		end.Denied = deniedBy(err)
@@ -166,10 +182,21 @@ func (r *Registry) command(ctx context.Context, c *call, com command, a *held, e
 	return res, nil
 }
 
+// setPolicy gives a command the policy of the options.
+func (r *Registry) setPolicy(cmd *shell.Cmd, c *call, com command) {
+	o := r.options.Shell
+	cmd.Policy = o.Policy
+	if o.PolicyFunc != nil {
+		cmd.PolicyFunc = func(ctx context.Context) (*policy.Policy, error) {
+			return o.PolicyFunc(ctx, PolicyCall{ID: c.id, Command: com.line, Dir: com.dir})
+		}
+	}
+}
+
 // deniedBy says whether an error of Start means that the command's policy was refused.
 func deniedBy(err error) bool {
 	switch shell.CodeOf(err) {
-	case "E_SANDBOX_POLICY_CONFLICT", "E_SANDBOX_NETWORK_GRANT_UNSUPPORTED":
+	case shell.CodePolicyConflict, shell.CodeNetworkGrantUnsupported:
 		return true
 	}
 	return false
