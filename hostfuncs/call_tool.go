@@ -26,7 +26,7 @@ const longestToolName = 64
 //
 // What a call that is cut off has done by then is not known, and the outcome lists it so.
 func CallTool(tools ToolCaller) compartment.Power {
-	return compartment.Power{
+	p := compartment.Power{
 		Name:       "callTool",
 		Summary:    "Calls one of the other tools, as you would.",
 		TypeScript: "callTool(name: string, args: object): Promise<{ id: string, text: string, notes: string[], artifact: { id: string, format: string, bytes: number, lines: number } | null }>",
@@ -52,6 +52,10 @@ func CallTool(tools ToolCaller) compartment.Power {
 			return tools.Call(ctx, c.ID, name, args)
 		},
 	}
+	if tools.Ask == nil {
+		p.Ask = nil // a compartment refuses a gated power without a gate when it is opened
+	}
+	return p
 }
 
 // toolArgs are the arguments as the tool gets them. What has no exact JSON is refused, not rounded: the gate must see what the

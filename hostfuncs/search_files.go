@@ -40,7 +40,7 @@ const mostMatches = 2000
 // 2,000, and says whether there were more. What is refused is a refusal that the program can catch.
 func SearchFiles(s Searcher) compartment.Power {
 	text := []compartment.Type{compartment.TypeString}
-	return compartment.Power{
+	p := compartment.Power{
 		Name:       "searchFiles",
 		Summary:    "Searches the files of the workspace for a regular expression (RE2).",
 		TypeScript: "searchFiles(pattern: string, path?: string, limit?: number): Promise<{ matches: { path: string, line: number, text: string }[], more: boolean }>",
@@ -74,6 +74,10 @@ func SearchFiles(s Searcher) compartment.Power {
 				compartment.Field{Name: "more", Value: compartment.OfBool(more)}), nil
 		},
 	}
+	if s.Ask == nil {
+		p.Ask = nil // a compartment refuses a gated power without a gate when it is opened
+	}
+	return p
 }
 
 // searchArgs are the arguments, with what stands for those that were left out.
