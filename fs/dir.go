@@ -50,6 +50,7 @@ type Dir struct {
 	root   *os.Root
 	handle *os.File // the same directory, for what os.Root does not do
 	read   func(hostPath string) policy.Decision
+	free   func(hostPath string) bool // whether read need not be asked about what is below; may be nil
 }
 
 // OpenDir opens the directory at a path of the host. Symbolic links in the path to it are followed: the host chose it.

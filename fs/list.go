@@ -85,8 +85,9 @@ func (d *Dir) notDirectory(name string) error {
 func (d *Dir) visible(real string, found []iofs.DirEntry) (entries []Entry, names []string) {
 	slices.SortFunc(found, func(a, b iofs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	entries, names = make([]Entry, 0, len(found)), make([]string, 0, len(found))
+	ask := d.read != nil && (d.free == nil || !d.free(real))
 	for _, e := range found {
-		if d.read != nil && !d.read(filepath.Join(real, e.Name())).Allowed {
+		if ask && !d.read(filepath.Join(real, e.Name())).Allowed {
 			continue
 		}
 		// A name that is not text cannot be asked for by text either; it is shown, so that nobody takes the place for empty.

@@ -58,7 +58,10 @@ func (w *walk) directory(rel string, depth int) error {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
-		below := path.Join(rel, raw[i])
+		below := raw[i]
+		if rel != "" {
+			below = rel + "/" + below
+		}
 		e.Name = strings.ToValidUTF8(below, "\ufffd")
 		if err := w.visit(e); err != nil {
 			return err

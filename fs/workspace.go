@@ -11,7 +11,8 @@ import (
 )
 
 // Rules decide about real paths of the host. A *policy.Rules does; a *shell.Sandbox knows more, such as what a git
-// configuration leads to, and then decides as its commands find it.
+// configuration leads to, and then decides as its commands find it. Rules that have the method ReadsBelow of *policy.Rules too
+// are asked about a directory before they are asked about each name in it.
 type Rules interface {
 	Read(path string) policy.Decision
 	Write(path string) policy.Decision
@@ -54,6 +55,9 @@ func OpenWorkspace(hostPath string, o Options) (*Workspace, error) {
 		return nil, err
 	}
 	w.Dir = dir.restrict(func(p string) policy.Decision { return ofHost(o.Rules.Read(p)) })
+	if rules, ok := o.Rules.(interface{ ReadsBelow(dir string) bool }); ok {
+		w.free = rules.ReadsBelow
+	}
 	return w, nil
 }
 

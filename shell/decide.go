@@ -13,3 +13,6 @@ func (s *Sandbox) Read(path string) policy.Decision { return s.rules.Read(path) 
 // As with the rules, a path in a directory of which every command has its own is allowed under policy.ListPrivate, which says nothing of
 // the host's.
 func (s *Sandbox) Write(path string) policy.Decision { return s.decideWrite(path) }
+
+// ReadsBelow is Rules().ReadsBelow.
+func (s *Sandbox) ReadsBelow(dir string) bool { return s.rules.ReadsBelow(dir) }
