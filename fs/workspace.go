@@ -78,12 +78,8 @@ func (w *Workspace) WriteRoot() string {
 // writable decides about the file of a name in an open directory, whose real path this is. Whoever may not know of the
 // directory hears of it what he hears of one that is not there, and so do all others: there is one kind of error.
 func (w *Workspace) writable(realDir, base, name string) error {
-	if d := w.read(realDir); !d.Allowed {
-		return denied(ErrNotWritable, name, d)
-	}
 	target := filepath.Join(realDir, base)
-	d := ofHost(w.rules.Write(target))
-	if !d.Allowed {
+	if d := ofHost(w.rules.Write(target)); !d.Allowed { // also for what may not be read
 		return denied(ErrNotWritable, name, d)
 	}
 	for _, g := range w.guarded {
