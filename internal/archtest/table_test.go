@@ -37,6 +37,15 @@ var rooms = []room{
 		Imports: []string{"policy"},
 	},
 	{
+		Dir:     "shell/search",
+		Why:     "search_files and find_files: a confined process for each, ripgrep or this program again",
+		Imports: []string{"fs", "policy", "shell", "shell/internal/seek"},
+	},
+	{
+		Dir: "shell/internal/seek",
+		Why: "what our own searcher does in the jail: walking, ignore files, matching; it knows no policy, so that it cannot decide",
+	},
+	{
 		Dir:     "fs",
 		Why:     "files of a workspace, opened first and judged on the descriptor",
 		Imports: []string{"policy"},
@@ -113,7 +122,7 @@ var rooms = []room{
 		Dir: "live",
 		Why: "the evidence: a real kernel, real children, real attacks",
 		Imports: []string{
-			"policy", "gate", "shell", "fs", "compartment", "compartment/goja", "hostfuncs", "evaljs",
+			"policy", "gate", "shell", "shell/search", "fs", "compartment", "compartment/goja", "hostfuncs", "evaljs",
 		},
 	},
 	{
@@ -165,6 +174,8 @@ var restrictions = []restriction{
 			"cmd/demo",            // runs the built tour
 			"live",                // attacks, and the plain and bubblewrap arms of the benchmark
 			"shell/internal/jail", // starts jails one layer at a time
+			"shell/search",        // bare ripgrep, as the other side of the benchmark
+			"shell/internal/seek", // git check-ignore, which says what an ignore file means
 			"compartment/goja",    // an attack that kills the process needs a process of its own
 			"compartment/corpus",  // the same, for every engine
 			"internal/egress",     // curl, against servers on loopback
@@ -217,6 +228,11 @@ var restrictions = []restriction{
 		Why:   "only programs have a terminal",
 		Rooms: []string{"internal/terminal"},
 	},
+	{
+		Path:  "github.com/bmatcuk/doublestar/...",
+		Why:   "a policy's patterns have a grammar of their own; globs are those of ignore files and searches",
+		Rooms: []string{"shell/internal/seek"},
+	},
 	{Path: "C", Why: "no cgo: the program is one static file and crosses platforms"},
 	{Path: "plugin", Why: "code that is loaded at run time cannot be read here"},
 	{Path: "testing/...", Why: "test code stays in test files", Tests: []string{"..."}},
@@ -263,6 +279,7 @@ var linknames = map[string]string{
 // direct requirement.
 var modules = map[string]string{
 	"github.com/creack/pty":             "terminals, in tests of what a person is asked",
+	"github.com/bmatcuk/doublestar/v4":  "globs of ignore files and of searches, in shell/internal/seek",
 	"github.com/dop251/goja":            "the JavaScript engine of compartment/goja",
 	"github.com/evanw/esbuild":          "erases the types of TypeScript, in evaljs",
 	"github.com/go-sourcemap/sourcemap": "reads its source maps; goja has it too",
@@ -293,6 +310,7 @@ var linked = map[string][]string{
 	"policy":           nil,
 	"gate":             nil,
 	"shell":            {"golang.org/x/sys"},
+	"shell/search":     {"github.com/bmatcuk/doublestar/v4", "golang.org/x/sys"},
 	"fs":               {"golang.org/x/sys"},
 	"compartment":      nil,
 	"compartment/goja": gojaModules,
