@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"sallyport/fs"
+	"sallyport/policy"
 	"sallyport/shell"
 	"sallyport/shell/internal/seek"
 )
@@ -33,15 +34,21 @@ type Options struct {
 
 // Searcher searches in one directory under one policy. It is safe for concurrent use.
 type Searcher struct {
-	box     *shell.Sandbox
+	box     Box
 	dir     *fs.Dir
 	options Options
 	missing atomic.Bool // there is no ripgrep
 }
 
+// Box is where searches are confined: a *shell.Sandbox, or a *shell.Session with the rules in force beside it.
+type Box interface {
+	Command(ctx context.Context, name string, args ...string) *shell.Cmd
+	Read(path string) policy.Decision
+}
+
 // New makes a Searcher of a directory whose commands run in box. It takes hold of nothing: both are closed by whoever opened
 // them. The directory should have the rules of the sandbox, as a Workspace has.
-func New(box *shell.Sandbox, dir *fs.Dir, o Options) *Searcher {
+func New(box Box, dir *fs.Dir, o Options) *Searcher {
 	return &Searcher{box: box, dir: dir, options: o}
 }
 
