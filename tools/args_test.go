@@ -91,7 +91,7 @@ func TestDefaults(t *testing.T) {
 	require.NoError(t, err)
 	var got searchArgs
 	require.NoError(t, c.decode(&got))
-	require.EqualValues(t, 1, *got.Limit)
+	require.Equal(t, 1, got.Limit)
 	require.Equal(t, 100, *got.MaxDepth)
 }
 

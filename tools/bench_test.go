@@ -8,12 +8,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"sallyport/fs"
+	"sallyport/policy"
+	"sallyport/shell/search"
 )
 
 // The benchmarks show what a call costs over the bare operation: run each pair in one run.
@@ -96,4 +100,31 @@ func BenchmarkList10000(b *testing.B) {
 		}
 	})
 	b.Run("tool", func(b *testing.B) { calls(b, r, ListDirectory, `{"path":""}`) })
+}
+
+// BenchmarkSearch searches the sources of the Go tools: with ripgrep alone, with ripgrep in the sandbox, and by search_files, which keeps what is
+// found.
+func BenchmarkSearch(b *testing.B) {
+	tree := filepath.Join(runtime.GOROOT(), "src")
+	box := sandbox(b, policy.Policy{})
+	r, err := New(Options{Gate: approve, Workspace: tree, Rules: box, Commands: box, Only: []string{SearchFiles}})
+	require.NoError(b, err)
+	defer func() { require.NoError(b, r.Close()) }()
+	const pattern = `func \w+Handler`
+	b.Run("ripgrep", func(b *testing.B) {
+		for b.Loop() {
+			cmd := exec.Command("rg", "--no-config", "--line-number", pattern, tree)
+			_, err := cmd.Output()
+			require.NoError(b, err)
+		}
+	})
+	b.Run("bare", func(b *testing.B) {
+		for b.Loop() {
+			n := 0
+			_, err := r.searcher.Lines(b.Context(), search.Query{Pattern: pattern}, func(search.Match) error { n++; return nil })
+			require.NoError(b, err)
+			require.Greater(b, n, 50)
+		}
+	})
+	b.Run("tool", func(b *testing.B) { calls(b, r, SearchFiles, `{"pattern":"func \\w+Handler"}`) })
 }

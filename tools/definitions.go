@@ -107,12 +107,12 @@ func fileDefinitions() []definition {
 func commandDefinitions() []definition {
 	return []definition{
 		{
-			name: SearchFiles, run: searching(true), title: "Search in files", tier: Kernel, readOnly: true,
-			describe: always("Searches files for a regular expression (RE2), one JSON object a line: path, line and text, the whole line. Without limit every match is given."),
+			name: SearchFiles, run: searchFiles, title: "Search in files", tier: Kernel, readOnly: true,
+			describe: always("Searches files for a regular expression (RE2), one JSON object a line: path from the root, line and text, the whole line. Without limit every match is given."),
 			schema:   func(r *Registry) *jsonschema.Schema { return object(searchFields(r)...) },
 		},
 		{
-			name: FindFiles, run: searching(false), title: "Find files by name", tier: Kernel, readOnly: true,
+			name: FindFiles, run: findFiles, title: "Find files by name", tier: Kernel, readOnly: true,
 			describe: always("Finds files whose path matches a pattern such as **/*.go, one JSON object a line. Without limit every match is given."),
 			schema:   func(r *Registry) *jsonschema.Schema { return object(findFields(r)...) },
 		},

@@ -150,7 +150,9 @@ func FuzzToRelative(f *testing.F) {
 	files(f, dir, map[string]string{"a/f": "inside"})
 	require.NoError(f, os.Symlink(filepath.Dir(outside), filepath.Join(dir, "link")))
 	require.NoError(f, os.Symlink(outside, filepath.Join(dir, "a/out")))
-	w, err := openWorkspace(Options{Workspace: dir})
+	rules, err := rulesOf(Options{})
+	require.NoError(f, err)
+	w, err := openWorkspace(Options{Workspace: dir}, rules)
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, path string) {
 		file, err := w.Open(path)

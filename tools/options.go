@@ -78,7 +78,10 @@ func New(o Options) (*Registry, error) {
 
 // open opens what the tools work with, and makes them.
 func (r *Registry) open(wanted []definition) (err error) {
-	if r.workspace, err = openWorkspace(r.options); err != nil {
+	if r.rules, err = rulesOf(r.options); err != nil {
+		return err
+	}
+	if r.workspace, err = openWorkspace(r.options, r.rules); err != nil {
 		return err
 	}
 	if s, ok := r.options.Commands.(*shell.Session); ok {
@@ -94,6 +97,9 @@ func (r *Registry) open(wanted []definition) (err error) {
 		if r.shell, err = findShell(r.options.Shell.Path); err != nil {
 			return err
 		}
+	}
+	if r.options.Commands != nil {
+		r.searcher = r.newSearcher()
 	}
 	if r.has(EvaluateJavaScript) {
 		if r.scripts, err = r.openScripts(); err != nil {

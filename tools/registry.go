@@ -20,9 +20,11 @@ import (
 	"sallyport/artifact"
 	"sallyport/compartment"
 	"sallyport/evaljs"
+	"sallyport/fs"
 	"sallyport/gate"
 	"sallyport/internal/nearest"
 	"sallyport/shell"
+	"sallyport/shell/search"
 )
 
 // Tier says what enforces the rules for a tool (R9).
@@ -272,7 +274,8 @@ type Registry struct {
 	writeRoot  string
 	newOutputs func() (outputs, error) // for the next turn
 	store      *artifact.Store         // its own; nil when it was handed one
-	searcher   searcher
+	searcher   *search.Searcher
+	rules      fs.Rules
 	shell      string
 	epoch      shell.Epoch
 	scripts    *evaljs.Session

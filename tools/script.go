@@ -223,5 +223,8 @@ func (r *Registry) searchInner(ctx context.Context, id string, s hostfuncs.Searc
 	if err != nil {
 		return nil, false, err
 	}
-	return r.matches(ctx, c, s)
+	since := time.Now()
+	found, more, err := r.matches(ctx, c, s)
+	r.emit(c, CallEnded, since, err)
+	return found, more, err
 }

@@ -5,45 +5,11 @@ import (
 	"errors"
 
 	"sallyport/artifact"
+	"sallyport/fs"
 	"sallyport/hostfuncs"
 	"sallyport/shell"
+	"sallyport/shell/search"
 )
-
-// searcher searches in a confined process (R239).
-type searcher interface {
-	// search gives what it finds to visit, as it finds it, and stops when visit says errEnough. An invalid pattern is a
-	// *patternError. What the process was denied comes back also beside an error (R249).
-	search(ctx context.Context, s searchRequest, visit func(frame) error) (searched, error)
-}
-
-// searchRequest is one search: of lines, or, without a pattern, of names.
-type searchRequest struct {
-	id       string // of the call
-	dir      string // on the host
-	lines    bool
-	pattern  string
-	glob     string
-	iglob    string
-	maxDepth *int // nil is no bound, and no flag (R244)
-
-	ignoreCase, literal, hidden, noIgnore, follow bool
-}
-
-// searched says how a search went.
-type searched struct {
-	violations []shell.Violation
-	report     shell.Report
-}
-
-// errEnough ends a search that has found what it was to find.
-var errEnough = errors.New("that is enough")
-
-// patternError is a pattern that is none.
-type patternError struct {
-	pattern, why string
-}
-
-func (e *patternError) Error() string { return e.why }
 
 // searchArgs are the arguments of the search pair.
 type searchArgs struct {
@@ -52,116 +18,115 @@ type searchArgs struct {
 	Glob       string `json:"glob"`
 	IGlob      string `json:"iglob"`
 	MaxDepth   *int   `json:"max_depth"`
-	Limit      *int64 `json:"limit"`
+	Limit      int    `json:"limit"`
 	IgnoreCase bool   `json:"ignore_case"`
 	Literal    bool   `json:"literal"`
 	Hidden     bool   `json:"hidden"`
 	NoIgnore   bool   `json:"no_ignore"`
-	Follow     bool   `json:"follow"`
 }
 
-// searching is search_files, or find_files.
-func searching(lines bool) func(*Registry, context.Context, *call) (Result, error) {
-	return func(r *Registry, ctx context.Context, c *call) (Result, error) {
-		var args searchArgs
-		if err := c.decode(&args); err != nil {
-			return Result{}, err
-		}
-		request, err := r.searchRequest(c, args, lines)
-		if err != nil {
-			return Result{}, err
-		}
-		a, err := c.open(artifact.KindItems)
-		if err != nil {
-			return Result{}, r.fail(c, Facts{Outcome: IOFailure, Input: args.Path}, err)
-		}
-		return r.search(ctx, c, args, request, a)
+func (a searchArgs) query() search.Query {
+	return search.Query{Path: a.Path, Pattern: a.Pattern, Literal: a.Literal, IgnoreCase: a.IgnoreCase, Glob: a.Glob, IGlob: a.IGlob,
+		MaxDepth: a.MaxDepth, Limit: a.Limit, Hidden: a.Hidden, NoIgnore: a.NoIgnore}
+}
+
+// searchBox is where searches are confined when commands and rules come from different places, as with a session.
+type searchBox struct {
+	Commander
+	fs.Rules
+}
+
+// newSearcher makes the searcher of the workspace (R239).
+func (r *Registry) newSearcher() *search.Searcher {
+	if box, ok := r.options.Commands.(search.Box); ok {
+		return search.New(box, r.workspace.Dir, search.Options{})
 	}
+	return search.New(searchBox{r.options.Commands, r.rules}, r.workspace.Dir, search.Options{})
 }
 
-// searchRequest turns the arguments into a request; the directory is judged here.
-func (r *Registry) searchRequest(c *call, args searchArgs, lines bool) (searchRequest, error) {
-	dir, err := r.workspace.directory(args.Path)
-	if err != nil {
-		return searchRequest{}, r.unusable(c, args.Path, err)
-	}
-	return searchRequest{
-		id: c.id, dir: dir, lines: lines, pattern: args.Pattern, glob: args.Glob, iglob: args.IGlob, maxDepth: args.MaxDepth,
-		ignoreCase: args.IgnoreCase, literal: args.Literal, hidden: args.Hidden, noIgnore: args.NoIgnore, follow: args.Follow,
-	}, nil
-}
-
-// search runs a search into an artifact. What limit cuts off is not looked for: one more than limit ends it (R242).
-func (r *Registry) search(ctx context.Context, c *call, args searchArgs, request searchRequest, a *held) (Result, error) {
-	out, stopped := newFrames(a), ""
-	done, err := r.searcher.search(ctx, request, func(f frame) error {
-		if args.Limit != nil && out.items >= *args.Limit {
-			stopped = "limit"
-			return errEnough
-		}
-		return out.item(f)
+// searchFiles is search_files.
+func searchFiles(r *Registry, ctx context.Context, c *call) (Result, error) {
+	return r.search(ctx, c, func(q search.Query, out *frames) (search.Result, error) {
+		return r.searcher.Lines(ctx, q, func(m search.Match) error { return out.item(frame{Path: m.Path, Line: m.Line, Text: &m.Text}) })
 	})
-	res := Result{Violations: done.violations, Report: done.report, Notes: r.denials(c, done.violations)}
+}
+
+// findFiles is find_files.
+func findFiles(r *Registry, ctx context.Context, c *call) (Result, error) {
+	return r.search(ctx, c, func(q search.Query, out *frames) (search.Result, error) {
+		return r.searcher.Files(ctx, q, func(path string) error { return out.item(frame{Path: path}) })
+	})
+}
+
+// search runs a search into an artifact; what is found is there as it is found. Violations are for the host alone: a search meets everything
+// that is denied, and telling of it would list what a listing leaves out (R232).
+func (r *Registry) search(ctx context.Context, c *call, run func(search.Query, *frames) (search.Result, error)) (Result, error) {
+	var args searchArgs
+	if err := c.decode(&args); err != nil {
+		return Result{}, err
+	}
+	a, err := c.open(artifact.KindItems)
+	if err != nil {
+		return Result{}, r.fail(c, Facts{Outcome: IOFailure, Input: args.Path}, err)
+	}
+	out := newFrames(a)
+	found, err := run(args.query(), out)
+	stopped := ""
+	if found.More {
+		stopped = "limit"
+	}
 	if err == nil {
-		res.Notes = append(res.Notes, r.searchNotes(c, args, request, out.items, stopped)...)
 		err = errors.Join(out.end(stopped), a.end(nil))
 	}
 	if err != nil {
-		return Result{}, r.searchFailed(c, args, err, done, c.turn.drop(a))
+		return Result{}, r.searchFailed(c, args, found, errors.Join(err, c.turn.drop(a)))
 	}
-	res.Artifact = a.handle()
-	return res, nil
+	return Result{Artifact: a.handle(), Notes: r.searchNotes(c, args, found), Violations: found.Violations, Report: found.Report}, nil
 }
 
-// searchNotes say that nothing was found (R241), or that there may be more.
-func (r *Registry) searchNotes(c *call, args searchArgs, request searchRequest, items int64, stopped string) []string {
-	what := args.Glob
-	if request.lines {
-		what = args.Pattern
+// searchNotes say that nothing was found (R241), or that there may be more (R242).
+func (r *Registry) searchNotes(c *call, args searchArgs, found search.Result) []string {
+	what := args.Pattern
+	if what == "" {
+		what = args.Glob
 	}
 	switch {
-	case stopped != "":
-		return []string{r.note(c, Facts{Outcome: ResultLimited, Limit: *args.Limit})}
-	case items == 0:
+	case found.More:
+		return []string{r.note(c, Facts{Outcome: ResultLimited, Limit: int64(args.Limit)})}
+	case found.Items == 0:
 		return []string{r.note(c, Facts{Outcome: NoMatches, Input: what})}
 	}
 	return nil
 }
 
 // searchFailed is the error of a search. What it was denied is looked at before how it ended (R249).
-func (r *Registry) searchFailed(c *call, args searchArgs, err error, done searched, dropped error) error {
-	var pattern *patternError
-	cause := errors.Join(err, dropped)
+func (r *Registry) searchFailed(c *call, args searchArgs, found search.Result, cause error) error {
+	var bad *search.Error
+	var path *fs.Error
 	switch {
-	case errors.As(err, &pattern):
-		return r.fail(c, Facts{Outcome: InvalidPattern, Input: pattern.pattern, Note: pattern.why}, cause)
-	case len(done.violations) > 0:
+	case errors.As(cause, &bad) && !errors.Is(bad, search.ErrFailed):
+		return r.fail(c, Facts{Outcome: InvalidPattern, Input: bad.Given, Note: bad.Detail}, cause) // R250
+	case errors.As(cause, &path):
+		return r.unusable(c, args.Path, cause)
+	case len(found.Violations) > 0:
 		return r.fail(c, Facts{Outcome: DeniedByPolicy, Input: args.Path}, cause)
 	}
 	e := r.fail(c, Facts{Outcome: IOFailure, Input: args.Path}, cause)
-	if code := shell.CodeOf(err); code != "" {
+	if code := shell.CodeOf(cause); code != "" {
 		e.Code = code
 	}
 	return e
 }
 
 // matches is a search for a program.
-func (r *Registry) matches(ctx context.Context, c *call, s hostfuncs.Search) (found []hostfuncs.Match, more bool, err error) {
-	args := searchArgs{Pattern: s.Pattern, Path: s.Path}
-	request, err := r.searchRequest(c, args, true)
-	if err != nil {
-		return nil, false, refusal(err)
-	}
-	done, err := r.searcher.search(ctx, request, func(f frame) error {
-		if len(found) == s.Limit {
-			more = true
-			return errEnough
-		}
-		found = append(found, hostfuncs.Match{Path: f.Path, Line: f.Line, Text: *f.Text})
+func (r *Registry) matches(ctx context.Context, c *call, s hostfuncs.Search) (matches []hostfuncs.Match, more bool, err error) {
+	args := searchArgs{Pattern: s.Pattern, Path: s.Path, Limit: s.Limit}
+	found, err := r.searcher.Lines(ctx, args.query(), func(m search.Match) error {
+		matches = append(matches, hostfuncs.Match{Path: m.Path, Line: m.Line, Text: m.Text})
 		return nil
 	})
 	if err != nil {
-		return nil, false, refusal(r.searchFailed(c, args, err, done, nil))
+		return nil, false, refusal(r.searchFailed(c, args, found, err))
 	}
-	return found, more, nil
+	return matches, found.More, nil
 }

@@ -14,16 +14,20 @@ type workspace struct {
 	root string // its real path on the host; no text for a model has it
 }
 
-// openWorkspace opens the directory under the rules of the options.
-func openWorkspace(o Options) (*workspace, error) {
-	rules := o.Rules
-	if rules == nil {
-		zero, err := policy.Policy{}.Compile(policy.CompileOptions{Resolve: filepath.EvalSymlinks})
-		if err != nil {
-			return nil, config("rules: "+err.Error(), err)
-		}
-		rules = zero
+// rulesOf gives the rules of the options, or those of the zero policy.
+func rulesOf(o Options) (fs.Rules, error) {
+	if o.Rules != nil {
+		return o.Rules, nil
 	}
+	zero, err := policy.Policy{}.Compile(policy.CompileOptions{Resolve: filepath.EvalSymlinks})
+	if err != nil {
+		return nil, config("rules: "+err.Error(), err)
+	}
+	return zero, nil
+}
+
+// openWorkspace opens the directory under these rules.
+func openWorkspace(o Options, rules fs.Rules) (*workspace, error) {
 	root, err := filepath.EvalSymlinks(o.Workspace)
 	if err != nil {
 		return nil, config("workspace: "+err.Error(), err)
