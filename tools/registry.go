@@ -271,7 +271,6 @@ type Registry struct {
 	closing sync.Once
 
 	workspace  *workspace
-	writeRoot  string
 	newOutputs func() (outputs, error) // for the next turn
 	store      *artifact.Store         // its own; nil when it was handed one
 	searcher   *search.Searcher

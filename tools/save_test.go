@@ -170,6 +170,7 @@ func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var all []string
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		require.NoError(t, err)
 		info, err := d.Info()
 		require.NoError(t, err)
 		all = append(all, path, info.Mode().String(), info.ModTime().String())
