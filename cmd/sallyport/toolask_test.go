@@ -99,7 +99,7 @@ func TestAskOnATerminal(t *testing.T) {
 	require.Len(t, lines, 5, s.out.String())
 	require.Equal(t, "The tool handler threw an error during execution. stage_file was declined: not that one. Do not repeat this call; do it another way, or ask the user.", lines[0])
 	for _, i := range []int{1, 2, 4} {
-		require.Regexp(t, `^media \w+-\d+: "a", 4 bytes, untrusted$`, lines[i])
+		require.Regexp(t, `^media m-\w+: "a", text/plain; charset=utf-8, 4 bytes, untrusted$`, lines[i])
 	}
 	require.Contains(t, lines[3], "declined: a person said no")
 }
