@@ -3,7 +3,7 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"io"
 	"os"
 	"os/exec"
@@ -23,7 +23,7 @@ type sitting struct {
 	cmd  *exec.Cmd
 	tty  *os.File
 	in   io.WriteCloser
-	out  *bytes.Buffer
+	out  *bufio.Reader
 	seen strings.Builder
 	at   int // how much of seen was looked at
 }
@@ -32,15 +32,18 @@ type sitting struct {
 func sit(t *testing.T, args ...string) *sitting {
 	t.Helper()
 	needBoundary(t)
-	s := &sitting{t: t, out: &bytes.Buffer{}}
+	s := &sitting{t: t}
 	keyboard, tty, err := pty.Open()
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(keyboard, &pty.Winsize{Rows: 24, Cols: 70}))
 	s.cmd, _, _ = start(t, append([]string{"tool", "--gate", "ask"}, args...)...)
-	s.cmd.Stdout, s.cmd.Stderr, s.tty = s.out, tty, keyboard
+	s.cmd.Stdout, s.cmd.Stderr, s.tty = nil, tty, keyboard
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 2}
 	s.in, err = s.cmd.StdinPipe()
 	require.NoError(t, err)
+	out, err := s.cmd.StdoutPipe()
+	require.NoError(t, err)
+	s.out = bufio.NewReader(out)
 	require.NoError(t, s.cmd.Start())
 	require.NoError(t, tty.Close())
 	t.Cleanup(func() { keyboard.Close() })
@@ -74,6 +77,22 @@ func (s *sitting) calls(lines ...string) {
 	require.NoError(s.t, err)
 }
 
+// reads gives the next line of what a model reads.
+func (s *sitting) reads() string {
+	s.t.Helper()
+	line, err := s.out.ReadString('\n')
+	require.NoError(s.t, err)
+	return strings.TrimSuffix(line, "\n")
+}
+
+// left is all that is still to be read; the program has closed its output by then.
+func (s *sitting) left() string {
+	s.t.Helper()
+	b, err := io.ReadAll(s.out)
+	require.NoError(s.t, err)
+	return string(b)
+}
+
 // TestAskOnATerminal is the gate ask on a real terminal: what a person sees of a call, and what becomes of each answer.
 func TestAskOnATerminal(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -94,9 +113,10 @@ func TestAskOnATerminal(t *testing.T) {
 	s.types("a\n") // the third call is the same, and is not asked about
 	require.Contains(t, s.asked(), "  path      | b\n")
 	s.types("\n")
+	said := s.left()
 	require.Equal(t, 1, exitCode(t, s.cmd), "nothing more is asked: the fifth call is approved like the third")
-	lines := strings.Split(strings.TrimSpace(s.out.String()), "\n")
-	require.Len(t, lines, 5, s.out.String())
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	require.Len(t, lines, 5, said)
 	require.Equal(t, "The tool handler threw an error during execution. stage_file was declined: not that one. Do not repeat this call; do it another way, or ask the user.", lines[0])
 	for _, i := range []int{1, 2, 4} {
 		require.Regexp(t, `^media m-\w+: "a", text/plain; charset=utf-8, 4 bytes, untrusted$`, lines[i])
@@ -123,6 +143,51 @@ func TestAskHangUp(t *testing.T) {
 	s := sit(t, "--workspace", dir, "stage_file", `{"path":"a"}`)
 	s.asked()
 	require.NoError(t, s.tty.Close())
+	require.Empty(t, s.left())
 	require.NotEqual(t, 0, exitCode(t, s.cmd))
-	require.Empty(t, s.out.String())
+}
+
+// TestAskShowsTheChange: a save is shown as what it would change, "always" holds for that change alone, and what was shown is what is
+// saved.
+func TestAskShowsTheChange(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	file := filepath.Join(dir, "notes.txt")
+	require.NoError(t, os.WriteFile(file, []byte("one\ntwo\n"), 0o644))
+	s := sit(t, "--session", "--workspace", dir, "--allow-write", dir, "--engine", "goja")
+	id := func() string {
+		words := strings.Fields(s.reads())
+		require.Equal(t, "media", words[0])
+		return strings.TrimSuffix(words[1], ":")
+	}
+	s.calls(`stage_file {"path":"notes.txt"}`)
+	s.asked()
+	s.types("y\n")
+	staged := id()
+	edit := func(text string) string {
+		s.calls(`media_replace {"media_id":"` + staged + `","old":"two","new":"` + text + `"}`)
+		return id() // nobody is asked: nothing on disk changes
+	}
+	first := edit(`2\u001b[31m\napprove? y`)
+	s.calls(`save_media {"media_id":"` + first + `","path":"notes.txt"}`)
+	require.Contains(t, s.asked(), "            |  one\n            | -two\n            | +2\\x1b[31m\n            | +approve? y\n")
+	s.types("n keep the two\n")
+	require.Contains(t, s.reads(), "save_media was declined: keep the two.")
+
+	second := edit("2")
+	s.calls(`save_media {"media_id":"` + second + `","path":"new.txt"}`)
+	require.Contains(t, s.asked(), "  change    | a new file\n")
+	s.types("a\n")
+	require.Equal(t, "Saved new.txt (6 bytes)", s.reads())
+	s.calls(`save_media {"media_id":"` + second + `","path":"new.txt"}`)
+	require.Contains(t, s.asked(), "  change    | none: the file is the same already\n", "it is another change than the one that is always approved")
+	require.NoError(t, os.WriteFile(file, []byte("something else\n"), 0o644))
+	s.types("y\n")
+	require.Equal(t, "Saved new.txt (6 bytes)", s.reads())
+	b, err := os.ReadFile(filepath.Join(dir, "new.txt"))
+	require.NoError(t, err)
+	require.Equal(t, "one\n2\n", string(b))
+	require.NoError(t, s.in.Close())
+	require.Empty(t, s.left())
+	require.Equal(t, 1, exitCode(t, s.cmd))
 }
