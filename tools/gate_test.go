@@ -43,7 +43,7 @@ func TestEveryToolGated(t *testing.T) {
 }
 
 // TestVerdictHonouredEverywhere: a refusal, however it is made, stops each of the ten: a verdict that is returned, an error, a panic
-// and no answer at all (R186, D4).
+// and no answer at all; what comes back is text, and no handle (R186, R282, D4).
 func TestVerdictHonouredEverywhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		gate gate.Func

@@ -16,6 +16,8 @@ import (
 	"sallyport/compartment/goja"
 	"sallyport/gate"
 	"sallyport/policy"
+	"sallyport/shell"
+	"sallyport/shell/search"
 )
 
 // find calls one of the search pair and gives its lines, sorted but for the last.
@@ -125,6 +127,25 @@ func TestSearchRefused(t *testing.T) {
 		lines, _ := find(t, r, store, SearchFiles, map[string]any{"pattern": pattern})
 		require.Equal(t, []string{complete}, lines, "a pattern is no flag")
 	}
+}
+
+// TestClassificationOrder: what is wrong with the pattern, then what the search was denied, and only then that it broke (R249).
+func TestClassificationOrder(t *testing.T) {
+	r := &Registry{}
+	c := &call{tool: &tool{Tool: Tool{Name: SearchFiles}}}
+	denied := search.Result{Violations: []shell.Violation{{Operation: "read"}}}
+	broke := &search.Error{Kind: search.ErrFailed, Detail: "exit status 2"}
+	for _, row := range []struct {
+		found search.Result
+		err   error
+		want  Outcome
+	}{
+		{denied, &search.Error{Kind: search.ErrPattern, Given: "["}, InvalidPattern}, {denied, broke, DeniedByPolicy}, {search.Result{}, broke, IOFailure},
+		{search.Result{}, &shell.Error{Code: shell.CodeNotInitialized}, IOFailure},
+	} {
+		require.ErrorIs(t, r.searchFailed(c, searchArgs{}, row.found, row.err), &Error{Outcome: row.want})
+	}
+	require.Equal(t, shell.CodeNotInitialized, CodeOf(r.searchFailed(c, searchArgs{}, search.Result{}, &shell.Error{Code: shell.CodeNotInitialized})))
 }
 
 // TestWholeLine: a line of a megabyte is given as it is (R240).
