@@ -90,7 +90,10 @@ func explosive(path string) bool {
 			}
 			filter = len(open)
 		case ',':
-			if filter > 0 && len(open) > filter && open[len(open)-1] == '[' {
+			switch {
+			case filter > 0 && len(open) == filter: // the next selector, beside the filter
+				filter = 0
+			case filter > 0 && len(open) > filter && open[len(open)-1] == '[':
 				return true
 			}
 		case '.':

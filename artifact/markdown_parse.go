@@ -29,16 +29,13 @@ func parseMarkdown(ctx context.Context, source []byte) (root ast.Node, err error
 			err = &Error{Kind: ErrTooCostly, Detail: "the parser gave up", Err: fmt.Errorf("panic: %v", p)}
 		}
 	}()
-	md := goldmark.New(goldmark.WithParserOptions(
-		parser.WithBlockParsers(util.Prioritized(dog, 0)),
-		parser.WithInlineParsers(util.Prioritized(inlineDog{dog}, 0)),
-	))
-	return md.Parser().Parse(text.NewReader(source)), nil
+	md := goldmark.New(goldmark.WithParserOptions(parser.WithInlineParsers(util.Prioritized(inlineDog{dog}, 0))))
+	return md.Parser().Parse(watchedReader{text.NewReader(source), dog}), nil
 }
 
-// watchdog is a parser that takes nothing. The library cannot be told to stop, but it asks every parser at every line,
-// at every level of nesting, and at every mark within a line; so this one is asked all the time, and ends the parsing by a
-// panic when it has taken too long.
+// watchdog ends a parsing that takes too long. The library cannot be told to stop, but it asks for the line at every level of
+// nesting, and asks every parser of marks at every mark within a line; so what it asks looks at the clock, and ends the
+// parsing by a panic.
 type watchdog struct {
 	ctx   context.Context
 	end   time.Time
@@ -60,20 +57,18 @@ func (d *watchdog) look() {
 	}
 }
 
-// Trigger: nil is every line.
-func (d *watchdog) Trigger() []byte { return nil }
-
-func (d *watchdog) Open(ast.Node, text.Reader, parser.Context) (ast.Node, parser.State) {
-	d.look()
-	return nil, parser.NoChildren
+// watchedReader is asked for the line, by the parsers of blocks, at every level of nesting.
+type watchedReader struct {
+	text.Reader
+	dog *watchdog
 }
 
-func (d *watchdog) Continue(ast.Node, text.Reader, parser.Context) parser.State { return parser.Close }
-func (d *watchdog) Close(ast.Node, text.Reader, parser.Context)                 {}
-func (d *watchdog) CanInterruptParagraph() bool                                 { return true }
-func (d *watchdog) CanAcceptIndentedLine() bool                                 { return true }
+func (r watchedReader) PeekLine() ([]byte, text.Segment) {
+	r.dog.look()
+	return r.Reader.PeekLine()
+}
 
-// inlineDog is asked at the marks within a line.
+// inlineDog is a parser that takes nothing. It is asked first at the marks within a line.
 type inlineDog struct{ dog *watchdog }
 
 func (d inlineDog) Trigger() []byte { return []byte("!&*<[\\]_`") }

@@ -69,14 +69,11 @@ func (t *Turn) Create(spec Spec) (*Writer, error) {
 
 // newFile makes the file of an artifact.
 func (t *Turn) newFile(a *Artifact) (file, error) {
-	var f file
-	var err error
 	if t.store.keep == nil {
-		f, err = namelessFile(t.store.temp)
-	} else {
-		a.entry = t.store.newID()
-		f, err = t.store.keep.create(a.entry)
+		return &smallFile{dir: t.store.temp}, nil
 	}
+	a.entry = t.store.newID()
+	f, err := t.store.keep.create(a.entry)
 	if err != nil {
 		return nil, &Error{Kind: ErrIO, What: "new artifact", Err: err}
 	}
