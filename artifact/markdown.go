@@ -5,13 +5,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/yuin/goldmark/ast"
 	"go.yaml.in/yaml/v3"
 )
 
 // MaxMarkdownBytes is how long a document can be that is read as Markdown.
-const MaxMarkdownBytes = 4 << 20
+const MaxMarkdownBytes = 1 << 20
 
 // maxFrontmatter bounds the YAML before a document, in bytes.
 const maxFrontmatter = 64 << 10
@@ -30,6 +31,10 @@ type Markdown struct {
 // Markdown reads the artifact as Markdown. Every text is Markdown, so the errors are ErrTooLarge above MaxMarkdownBytes, and
 // ErrTooCostly for one that takes more than MaxMarkdownTime, as made-up ones can: the artifact stays text.
 func (a *Artifact) Markdown(ctx context.Context) (*Markdown, error) {
+	return a.markdown(ctx, MaxMarkdownTime)
+}
+
+func (a *Artifact) markdown(ctx context.Context, most time.Duration) (*Markdown, error) {
 	text, err := a.document(ctx, MaxMarkdownBytes)
 	if err != nil {
 		return nil, err
@@ -37,7 +42,7 @@ func (a *Artifact) Markdown(ctx context.Context) (*Markdown, error) {
 	front, body := cutFrontmatter(text)
 	m := &Markdown{id: a.id, source: body, front: front, ends: newlines(body)}
 	m.skipped = bytes.Count(text[:len(text)-len(body)], newline)
-	m.root, err = parseMarkdown(ctx, body)
+	m.root, err = parseMarkdown(ctx, body, most)
 	return m, a.named(err)
 }
 

@@ -72,19 +72,21 @@ func TestFrontmatter(t *testing.T) {
 
 // bombs are documents on which a parser may take far longer than on others of their length.
 var bombs = map[string]string{
-	"quotes":     strings.Repeat(">", 200_000),
-	"lists":      strings.Repeat("- ", 100_000) + "a",
-	"numbers":    strings.Repeat("1. ", 60_000) + "a",
-	"links":      strings.Repeat("[a](", 100_000),
-	"angles":     strings.Repeat("[a](<b", 60_000),
-	"images":     strings.Repeat("![", 100_000) + strings.Repeat("](x)", 100_000),
-	"stars":      strings.Repeat("*a **b ", 60_000),
-	"backticks":  backticks(400_000),
-	"brackets":   strings.Repeat("[", 400_000),
-	"table":      strings.Repeat("|a", 50_000) + "|\n" + strings.Repeat("|-", 50_000) + "|\n" + strings.Repeat("|\n", 50_000),
-	"references": strings.Repeat("[a]: b\n\n", 50_000) + strings.Repeat("[a]", 50_000),
-	"html":       strings.Repeat("<a b='", 60_000),
-	"comments":   "a" + strings.Repeat("<!--", 100_000),
+	"quotes":      strings.Repeat(">", 200_000),
+	"lists":       strings.Repeat("- ", 100_000) + "a",
+	"numbers":     strings.Repeat("1. ", 60_000) + "a",
+	"links":       strings.Repeat("[a](", 100_000),
+	"angles":      strings.Repeat("[a](<b", 60_000),
+	"images":      strings.Repeat("![", 100_000) + strings.Repeat("](x)", 100_000),
+	"emphasis":    strings.Repeat("*a_b", 100_000),
+	"stars":       strings.Repeat("*a **b ", 60_000),
+	"backticks":   backticks(400_000),
+	"brackets":    strings.Repeat("[", 400_000),
+	"table":       strings.Repeat("|a", 50_000) + "|\n" + strings.Repeat("|-", 50_000) + "|\n" + strings.Repeat("|\n", 50_000),
+	"references":  strings.Repeat("[a]: b\n\n", 50_000) + strings.Repeat("[a]", 50_000),
+	"definitions": strings.Repeat("[a]: b\n", 140_000),
+	"html":        strings.Repeat("<a b='", 60_000),
+	"comments":    "a" + strings.Repeat("<!--", 100_000),
 }
 
 // backticks is code spans that never close: each run is one longer than the last.
@@ -96,17 +98,17 @@ func backticks(size int) string {
 	return b.String()
 }
 
-// TestMarkdownIsBounded: such a document is read, or refused, in about the time that parsing may take, and so is every
-// query over it.
+// TestMarkdownIsBounded: such a document is read, or refused, in about the time that parsing may take, which is a second
+// here; every query over it is answered in that time too.
 func TestMarkdownIsBounded(t *testing.T) {
 	for name, text := range bombs {
 		t.Run(name, func(t *testing.T) {
 			a := closed(t, KindMarkdown, text)
 			begin := time.Now()
-			m, err := a.Markdown(t.Context())
+			m, err := a.markdown(t.Context(), time.Second)
 			took := time.Since(begin)
 			t.Logf("%v, %v", took.Round(time.Millisecond), err)
-			require.Less(t, took, 3*MaxMarkdownTime)
+			require.Less(t, took, 5*time.Second)
 			if err != nil {
 				require.ErrorIs(t, err, ErrTooCostly)
 				require.Equal(t, CodeCost, err.(*Error).Code())
@@ -128,12 +130,16 @@ func everyQuery(t *testing.T, m *Markdown) {
 	if err != nil {
 		require.ErrorIs(t, err, ErrTooCostly)
 	}
-	for _, s := range sections {
-		require.Contains(t, string(m.source), s.Body)
+	for i, s := range sections {
+		if i < 10 && !strings.Contains(string(m.source), s.Body) {
+			t.Errorf("%q is not of the document", s.Body)
+		}
 	}
 	rows := m.skipped + len(m.ends) + 1
 	for _, h := range m.Headings() {
-		require.True(t, 1 <= h.Line && h.Line <= rows)
+		if h.Line < 1 || h.Line > rows {
+			t.Errorf("line %d of %d", h.Line, rows)
+		}
 	}
 	_, _, _, _, _ = m.CodeBlocks(""), m.Links(), m.Images(), m.Text(), m.AST()
 }
@@ -151,12 +157,12 @@ func TestMarkdownLimits(t *testing.T) {
 	require.ErrorIs(t, err, enough)
 	require.Less(t, time.Since(begin), MaxMarkdownTime)
 
-	nested := strings.Repeat("# a\n## b\n", 400_000)
+	nested := strings.Repeat("# a\n## b\n", 100_000)
 	_, err = markdown(t, nested).Sections("")
 	require.NoError(t, err, "two levels hold each other once")
 	steps := ""
 	for range 200 {
-		steps += "# a\n## a\n### a\n#### a\n##### a\n###### a\n" + strings.Repeat("x", 3_900_000/200) + "\n"
+		steps += "# a\n## a\n### a\n#### a\n##### a\n###### a\n" + strings.Repeat("x", 900_000/200) + "\n"
 	}
 	_, err = markdown(t, steps).Sections("")
 	require.ErrorIs(t, err, ErrTooCostly)
