@@ -91,10 +91,11 @@ func randomTree(rng *rand.Rand) map[string]string {
 	return files
 }
 
+// randomGlob has no negated class: ripgrep's matches a slash.
 func randomGlob(rng *rand.Rand) string {
 	glob := ""
 	for range 1 + rng.IntN(3) {
-		glob += pick(rng, []string{"a", "b", "d", "log", "*", "*", "?", ".go", "**/", "/", "[ab]", "[!a]", ".", "bd/", "/**"})
+		glob += pick(rng, []string{"a", "b", "d", "log", "*", "*", "?", ".go", "**/", "/", "[ab]", "[a-b]", ".", "bd/", "/**"})
 	}
 	return glob
 }
@@ -125,8 +126,10 @@ func randomQuery(rng *rand.Rand) search.Query {
 	}
 	if rng.IntN(2) == 0 {
 		for range 1 + rng.IntN(4) {
-			q.Pattern += pick(rng, []string{"a", "b", "B", "é", ".", `\w`, `\s`, `\b`, "^", "$", "[^a]", "x*", "(a|b)", "a?", "log", `\.`, "É"})
+			q.Pattern += pick(rng, []string{"a", "b", "B", "é", ".", `\w`, `\s`, `\b`, "[^a]", "x*", "(a|b)", "a?", "log", `\.`, "É"})
 		}
+		// The ends of a line at the ends of the pattern: "\b^" is found by ripgrep 13 on some lines only.
+		q.Pattern = pick(rng, []string{"", "", "^"}) + q.Pattern + pick(rng, []string{"", "", "$"})
 		q.IgnoreCase = rng.IntN(3) == 0
 		q.Literal = rng.IntN(5) == 0
 	}

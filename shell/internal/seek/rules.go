@@ -63,9 +63,7 @@ func parseRule(line string, braces, fold bool) (r rule, ok bool) {
 	if strings.HasSuffix(line, "/**") {
 		line += "/*" // what is inside, not the directory itself
 	}
-	if !braces {
-		line = escapeBraces(line)
-	}
+	line = escape(line, braces)
 	if fold {
 		line = strings.ToLower(line)
 	}
@@ -79,28 +77,29 @@ func parseRule(line string, braces, fold bool) (r rule, ok bool) {
 	return r, doublestar.ValidatePattern(line) // what means nothing matches nothing
 }
 
-// escapeBraces makes braces outside of classes mean themselves.
-func escapeBraces(glob string) string {
-	if !strings.ContainsAny(glob, "{}") {
+// escape makes braces outside of classes mean themselves, where they are no alternatives, and a class of what it is not
+// never mean a slash.
+func escape(glob string, braces bool) string {
+	if !strings.ContainsAny(glob, "{}[") {
 		return glob
 	}
 	var b strings.Builder
 	class := false
 	for i := 0; i < len(glob); i++ {
-		c := glob[i]
-		switch {
+		switch c, next := glob[i], glob[min(i+1, len(glob)-1)]; {
 		case c == '\\' && i+1 < len(glob):
-			b.WriteByte(c)
+			b.WriteString(glob[i : i+2])
 			i++
-			c = glob[i]
-		case c == '[':
+		case c == '[' && !class && (next == '!' || next == '^'):
+			b.WriteString("[" + string(next) + "/")
 			class = true
-		case c == ']':
-			class = false
-		case !class && (c == '{' || c == '}'):
-			b.WriteByte('\\')
+			i++
+		case (c == '{' || c == '}') && !class && !braces:
+			b.WriteString(`\` + string(c))
+		default:
+			class = c == '[' || class && c != ']'
+			b.WriteByte(c)
 		}
-		b.WriteByte(c)
 	}
 	return b.String()
 }
