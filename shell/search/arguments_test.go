@@ -13,7 +13,7 @@ import (
 var known = map[string]bool{
 	"--no-config": true, "--no-follow": true, "--no-ignore-global": true, "--no-ignore-exclude": true, "--color": true, "--json": true, "--encoding": true, "--no-mmap": true,
 	"--no-pre": true, "--no-search-zip": true, "--no-multiline": true, "--max-columns": true, "--files": true, "--null": true, "--hidden": true, "--no-ignore": true,
-	"--glob": true, "--iglob": true, "--max-depth": true, "--max-count": true, "--regexp": true,
+	"--glob": true, "--iglob": true, "--max-depth": true, "--max-count": true, "--regexp": true, "--threads": true,
 }
 
 // FuzzArguments: whatever a model writes, only known flags are given, each value is in the flag's own word, and what is searched comes after "--"

@@ -16,6 +16,7 @@ import (
 // BenchmarkGoTree searches Go's own sources with bare ripgrep, and with each engine confined, one after the other in each
 // round, jail and all. It tells the medians in milliseconds, and what they are times bare ripgrep.
 func BenchmarkGoTree(b *testing.B) {
+	needsRipgrep(b)
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		b.Fatal(err)
@@ -39,7 +40,7 @@ func BenchmarkGoTree(b *testing.B) {
 					_, _ = cmd.Output() // that nothing was found is its exit code 1
 				},
 			}
-			for _, engine := range engines {
+			for _, engine := range engines(b) {
 				s := search.New(box, w.Dir, search.Options{Engine: engine})
 				arms[string(engine)] = func() {
 					if _, err := s.Lines(b.Context(), search.Query{Pattern: pattern}, func(search.Match) error { return nil }); err != nil {

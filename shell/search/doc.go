@@ -10,7 +10,7 @@
 // The work is done by ripgrep where it is installed, and else by a searcher of our own: this program, started again in the
 // jail. Both run under the policy of the sandbox that is handed in, in a jail of their own for each search, and give the same
 // answers; one suite of tests asks both. Matches arrive as they are found, in no order between files; a limit ends the
-// process.
+// process. What ripgrep finds in one file of a directory arrives when it is done with that file.
 //
 // # Patterns and globs
 //

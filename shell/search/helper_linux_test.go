@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -18,8 +19,26 @@ import (
 	"sallyport/shell/search"
 )
 
-// engines are what every test of the suite asks.
-var engines = []search.Engine{search.Ripgrep, search.Builtin}
+// engines are what every test of the suite asks. Without ripgrep a test is half a test, which is not passed over in silence.
+func engines(t testing.TB) []search.Engine {
+	t.Helper()
+	if _, err := exec.LookPath("rg"); err == nil {
+		return []search.Engine{search.Ripgrep, search.Builtin}
+	}
+	if os.Getenv("SALLYPORT_LIVE") == "require" {
+		t.Fatal("ripgrep is not installed")
+	}
+	t.Log("ripgrep is not installed: our own searcher alone is asked")
+	return []search.Engine{search.Builtin}
+}
+
+// needsRipgrep skips a test that compares with it.
+func needsRipgrep(t testing.TB) {
+	t.Helper()
+	if len(engines(t)) == 1 {
+		t.Skip("ripgrep is not installed")
+	}
+}
 
 // tree makes files in a new directory: a name that ends in "/" is a directory.
 func tree(t testing.TB, files map[string]string) string {
@@ -58,7 +77,7 @@ func place(t testing.TB, root string, f policy.Filesystem, o shell.Options) (*sh
 func each(t *testing.T, root string, f policy.Filesystem, o shell.Options, body func(t *testing.T, s *search.Searcher)) {
 	t.Helper()
 	box, w := place(t, root, f, o)
-	for _, engine := range engines {
+	for _, engine := range engines(t) {
 		t.Run(string(engine), func(t *testing.T) { body(t, search.New(box, w.Dir, search.Options{Engine: engine})) })
 	}
 }

@@ -16,6 +16,7 @@ import (
 // TestEnginesAgree: on generated trees with generated ignore files, both engines find the same files for generated globs, and
 // the same lines for generated patterns.
 func TestEnginesAgree(t *testing.T) {
+	needsRipgrep(t)
 	trees, queries := 12, 12
 	if testing.Short() {
 		trees = 2

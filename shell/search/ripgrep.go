@@ -45,8 +45,8 @@ func arguments(q seek.Query) []string {
 		add(f.flag)
 	}
 	if q.Only != "" {
-		// The one file, whatever its name is and ignore files say.
-		return append(append(args, "--hidden", "--no-ignore", "--max-depth=1", "--glob=/"+escapeGlob(q.Only)), ending(q)...)
+		// The one file, whatever its name is and ignore files say; with one thread what is found comes at once.
+		return append(append(args, "--threads=1", "--hidden", "--no-ignore", "--max-depth=1", "--glob=/"+escapeGlob(q.Only)), ending(q)...)
 	}
 	if q.MaxDepth != nil && *q.MaxDepth < maxDepth {
 		add("--max-depth=" + strconv.Itoa(*q.MaxDepth+1)) // ripgrep counts the directory itself

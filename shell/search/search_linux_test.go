@@ -36,7 +36,7 @@ func TestSearchDeniedByKernel(t *testing.T) {
 		"no denial": {},
 	} {
 		box, _ := place(t, root, f, shell.Options{})
-		for _, engine := range engines {
+		for _, engine := range engines(t) {
 			t.Run(name+"/"+string(engine), func(t *testing.T) {
 				got, res := lines(t, search.New(box, bare, search.Options{Engine: engine}), search.Query{Pattern: "key", NoIgnore: true})
 				require.Equal(t, engine, res.Engine)
@@ -105,23 +105,21 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// TestLimitStopsTheProcess: a search through what never ends is over when it has found enough (L13). The file is as large as
-// a terabyte, most of it a hole, which would take minutes to read.
+// TestLimitStopsTheProcess: a search that has found enough is over, long before it has been through everything (L13), and so
+// is one whose visitor or context has had enough.
 func TestLimitStopsTheProcess(t *testing.T) {
-	root := tree(t, map[string]string{"a": strings.Repeat("match and more\n", 100_000)})
-	f, err := os.OpenFile(filepath.Join(root, "b"), os.O_CREATE|os.O_WRONLY, 0o644)
-	require.NoError(t, err)
-	for range 2000 {
-		_, err = f.WriteString(strings.Repeat("no such thing here, again and again\n", 2000))
-		require.NoError(t, err)
+	many := map[string]string{"a": strings.Repeat("match and more\n", 20_000)}
+	rest := strings.Repeat("no such thing here, again and again\n", 30_000)
+	for i := range 60 {
+		many[fmt.Sprint("dir/b", i)] = rest
 	}
-	require.NoError(t, f.Close())
+	root := tree(t, many)
 	each(t, root, policy.Filesystem{}, shell.Options{}, func(t *testing.T, s *search.Searcher) {
 		got, res := lines(t, s, search.Query{Pattern: "match and", Limit: 10})
 		require.Len(t, got, 10)
 		require.True(t, res.More)
 		enough, seen := errors.New("enough"), 0
-		_, err := s.Lines(deadline(t), search.Query{Pattern: "again.*agai"}, func(search.Match) error { seen++; return enough })
+		_, err := s.Lines(deadline(t), search.Query{Path: "a", Pattern: "match"}, func(search.Match) error { seen++; return enough })
 		require.Equal(t, enough, err, "an error of the visitor is returned as it is")
 		require.Equal(t, 1, seen, "and ends it")
 		ctx, cancel := context.WithCancel(context.Background())
@@ -203,6 +201,7 @@ func TestBadPatterns(t *testing.T) {
 
 // TestNoConfiguration: ripgrep's own configuration has no effect. Bare ripgrep, in the same place with the same variable, obeys it.
 func TestNoConfiguration(t *testing.T) {
+	needsRipgrep(t)
 	root := tree(t, map[string]string{"a.go": "match\n", ".b.go": "match\n", ".ripgreprc": "--hidden\n--glob=!a.go\n", "rc": "--hidden\n--glob=!a.go\n"})
 	variables := []string{"RIPGREP_CONFIG_PATH=" + filepath.Join(root, "rc"), "HOME=" + root}
 	bare := exec.Command("rg", "--no-filename", "--files", "./")
@@ -254,6 +253,7 @@ func TestUnreadable(t *testing.T) {
 
 // TestBuiltinWithoutRipgrep: where a command finds no ripgrep, our own searcher does the work; insisting on ripgrep is an error.
 func TestBuiltinWithoutRipgrep(t *testing.T) {
+	needsRipgrep(t)
 	root := tree(t, map[string]string{"a": "match\n"})
 	box, w := place(t, root, policy.Filesystem{}, shell.Options{Env: []string{"PATH=" + root}})
 	s := search.New(box, w.Dir, search.Options{})
