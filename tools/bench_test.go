@@ -4,6 +4,7 @@ package tools
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -129,4 +130,18 @@ func BenchmarkSearch(b *testing.B) {
 		}
 	})
 	b.Run("tool", func(b *testing.B) { calls(b, r, SearchFiles, `{"pattern":"func \\w+Handler"}`) })
+}
+
+// BenchmarkCall is what every call costs before its tool begins: schema, gate, events.
+func BenchmarkCall(b *testing.B) {
+	r := &Registry{options: Options{Gate: approve, OnEvent: func(Event) {}}, prefix: "t"}
+	r.keepIn(&memory{})
+	require.NoError(b, r.make(definitions()))
+	for _, made := range r.tools {
+		made.run = func(*Registry, context.Context, *call) (Result, error) { return Result{}, nil }
+	}
+	for b.Loop() {
+		_, err := r.Call(b.Context(), SearchFiles, json.RawMessage(`{"pattern":"x","path":"docs","limit":10,"ignore_case":true}`))
+		require.NoError(b, err)
+	}
 }
