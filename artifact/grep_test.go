@@ -74,14 +74,14 @@ func TestGrepStops(t *testing.T) {
 	require.ErrorIs(t, a.Grep(ctx, "y", "", nil), enough)
 }
 
-// TestGrepIsLinear: patterns on which backtracking takes longer than anybody lives, on a line of a megabyte and more (L14).
+// TestGrepIsLinear: patterns on which backtracking takes longer than anybody lives, on a line of more than a megabyte (L14).
 func TestGrepIsLinear(t *testing.T) {
-	a := closed(t, KindText, strings.Repeat("a", 3<<20)+"!\n"+strings.Repeat("a", 500_000)+"!\n")
+	a := closed(t, KindText, strings.Repeat("a", longLine+1000)+"!\n"+strings.Repeat("a", 100_000)+"!\n")
 	for _, pattern := range []string{`^(a+)+$`, `^(a|aa)+$`, `^(a*)*b`, `^(.*a){9}x`} {
 		begin := time.Now()
 		require.Empty(t, found(t, a, pattern, ""), pattern)
 		t.Logf("%s: %v", pattern, time.Since(begin).Round(time.Millisecond))
-		require.Less(t, time.Since(begin), 30*time.Second, pattern)
+		require.Less(t, time.Since(begin), time.Minute, pattern)
 	}
 }
 

@@ -4,6 +4,7 @@ package artifact
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -194,7 +195,7 @@ func init() { childJobs["write"] = writeUntilKilled }
 // content is the text of an entry of the crash test: anybody can make it again from its label.
 func content(label string) string {
 	rng := rand.New(rand.NewPCG(uint64(len(label)), uint64(label[len(label)-1])))
-	return strings.Repeat(label+" "+sum([]byte(label))+"\n", 1+rng.IntN(8000))
+	return strings.Repeat(label+" "+fmt.Sprintf("%x", sha256.Sum256([]byte(label)))+"\n", 1+rng.IntN(8000))
 }
 
 // writeUntilKilled is the child of the crash test. It says the label of each entry when Close returned.

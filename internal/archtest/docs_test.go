@@ -134,7 +134,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 	text := files(t)["docs/errors.md"]
 	all := sources(t)
 	codes := map[string]bool{}
-	for _, room := range []string{"shell", "compartment", "tools"} {
+	for _, room := range []string{"shell", "compartment", "tools", "artifact"} {
 		for c := range codesOf(t, all, room) {
 			codes[strings.Trim(c, `"`)] = true
 		}

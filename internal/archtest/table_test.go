@@ -22,6 +22,10 @@ var rooms = []room{
 		Why: "the question before every tool call and its answer; knows no boundary, so that no boundary can answer it",
 	},
 	{
+		Dir: "artifact",
+		Why: "whole outputs and the queries over them; knows no tool and no boundary, so that every tool can use it",
+	},
+	{
 		Dir:     "shell",
 		Why:     "the process boundary",
 		Imports: []string{"policy", "shell/internal/..."},
@@ -180,12 +184,16 @@ var restrictions = []restriction{
 			"compartment/goja",    // an attack that kills the process needs a process of its own
 			"compartment/corpus",  // the same, for every engine
 			"internal/egress",     // curl, against servers on loopback
+			"artifact",            // a writer that is killed, and a full disk in namespaces of its own
 		},
 	},
 	{
-		Path:  "golang.org/x/sys/...",
-		Why:   "raw system calls are how a boundary is built, and how one is undone",
-		Rooms: []string{"shell", "shell/internal/jail", "shell/internal/broker", "fs", "compartment/wasm"},
+		Path: "golang.org/x/sys/...",
+		Why:  "raw system calls are how a boundary is built, and how one is undone",
+		Rooms: []string{
+			"shell", "shell/internal/jail", "shell/internal/broker", "fs", "compartment/wasm",
+			"artifact", // files that never have a name
+		},
 		Tests: []string{"live"}, // attacks are made of raw system calls
 	},
 	{
@@ -219,6 +227,10 @@ var restrictions = []restriction{
 	},
 	{Path: "github.com/tetratelabs/wazero/...", Why: "as goja", Rooms: []string{"compartment/wasm"}},
 	{Path: "github.com/evanw/esbuild/...", Why: "one place reads TypeScript, and bounds it first", Rooms: []string{"evaljs"}},
+	{Path: "github.com/yuin/goldmark/...", Why: "one place reads Markdown, and bounds it", Rooms: []string{"artifact"}},
+	{Path: "github.com/theory/jsonpath/...", Why: "one place takes paths, and bounds them", Rooms: []string{"artifact"}},
+	{Path: "github.com/gabriel-vasile/mimetype/...", Why: "one place tells types, from the first bytes", Rooms: []string{"artifact"}},
+	{Path: "go.yaml.in/yaml/...", Why: "one place reads YAML, the frontmatter of Markdown, and bounds it", Rooms: []string{"artifact"}},
 	{
 		Path:  "github.com/spf13/pflag",
 		Why:   "flags are the program's, a library has none",
@@ -279,21 +291,25 @@ var linknames = map[string]string{
 // modules are the dependencies of the whole module, each with what it is for. Nothing else may appear in go.mod as a
 // direct requirement.
 var modules = map[string]string{
-	"github.com/creack/pty":             "terminals, in tests of what a person is asked",
-	"github.com/bmatcuk/doublestar/v4":  "globs of ignore files and of searches, in shell/internal/seek",
-	"github.com/dop251/goja":            "the JavaScript engine of compartment/goja",
-	"github.com/evanw/esbuild":          "erases the types of TypeScript, in evaljs",
-	"github.com/go-sourcemap/sourcemap": "reads its source maps; goja has it too",
-	"github.com/google/jsonschema-go":   "schemas of the tools, and the checking of arguments",
-	"github.com/miekg/dns":              "reads and writes DNS messages, in internal/egress",
-	"github.com/rogpeppe/go-internal":   "tests of the command line as scripts; the difference of two texts",
-	"github.com/spf13/pflag":            "flags of the program: long names, and stopping at --",
-	"github.com/stretchr/testify":       "require, in tests",
-	"github.com/tetratelabs/wazero":     "hosts the guest of compartment/wasm",
-	"go.uber.org/goleak":                "no goroutine is left behind, in tests",
-	"golang.org/x/sys":                  "system calls that the standard library does not have",
-	"golang.org/x/term":                 "is this a terminal, how wide is it",
-	"mvdan.cc/sh/v3":                    "reads a shell line, for allowedCommands: by a parser, never by splitting",
+	"github.com/bmatcuk/doublestar/v4":   "globs of ignore files and of searches, in shell/internal/seek",
+	"github.com/creack/pty":              "terminals, in tests of what a person is asked",
+	"github.com/dop251/goja":             "the JavaScript engine of compartment/goja",
+	"github.com/evanw/esbuild":           "erases the types of TypeScript, in evaljs",
+	"github.com/gabriel-vasile/mimetype": "tells the type of media; needs no other module",
+	"github.com/go-sourcemap/sourcemap":  "reads its source maps; goja has it too",
+	"github.com/google/jsonschema-go":    "schemas of the tools, and the checking of arguments",
+	"github.com/miekg/dns":               "reads and writes DNS messages, in internal/egress",
+	"github.com/rogpeppe/go-internal":    "tests of the command line as scripts; the difference of two texts",
+	"github.com/spf13/pflag":             "flags of the program: long names, and stopping at --",
+	"github.com/stretchr/testify":        "require, in tests",
+	"github.com/tetratelabs/wazero":      "hosts the guest of compartment/wasm",
+	"github.com/theory/jsonpath":         "parses JSONPath and judges its filters, by the standard (RFC 9535) and its test suite; needs no other module",
+	"github.com/yuin/goldmark":           "parses Markdown, by the standard (CommonMark); needs no other module",
+	"go.uber.org/goleak":                 "no goroutine is left behind, in tests",
+	"go.yaml.in/yaml/v3":                 "reads the frontmatter of Markdown, in artifact; other modules have it too",
+	"golang.org/x/sys":                   "system calls that the standard library does not have",
+	"golang.org/x/term":                  "is this a terminal, how wide is it",
+	"mvdan.cc/sh/v3":                     "reads a shell line, for allowedCommands: by a parser, never by splitting",
 }
 
 // goja's own dependencies, which come with it.
@@ -308,8 +324,11 @@ var gojaModules = []string{
 // linked are the modules that end up in a program which imports a room, exactly. The rooms that only programs import
 // (cmd) and the rooms without code are not here.
 var linked = map[string][]string{
-	"policy":           nil,
-	"gate":             nil,
+	"policy": nil,
+	"gate":   nil,
+	"artifact": {
+		"github.com/gabriel-vasile/mimetype", "github.com/theory/jsonpath", "github.com/yuin/goldmark", "go.yaml.in/yaml/v3", "golang.org/x/sys",
+	},
 	"shell":            {"golang.org/x/sys"},
 	"shell/search":     {"github.com/bmatcuk/doublestar/v4", "golang.org/x/sys"},
 	"fs":               {"golang.org/x/sys"},
