@@ -20,7 +20,7 @@ func TestSpecialFilesDoNotHold(t *testing.T) {
 
 	require.NoError(t, syscall.Mknod(filepath.Join(root, "sock"), syscall.S_IFSOCK|0o644, 0))
 	_, err = dir.ReadFile("sock", 100)
-	require.ErrorIs(t, err, fs.ErrNotFound)
+	require.ErrorIs(t, err, fs.ErrNotRegular)
 
 	devices, err := fs.OpenDir("/dev")
 	require.NoError(t, err)

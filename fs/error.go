@@ -3,6 +3,8 @@ package fs
 import (
 	"errors"
 	"strconv"
+
+	"sallyport/policy"
 )
 
 // The ways a file is not had. Compare with errors.Is.
@@ -22,9 +24,18 @@ var (
 	ErrNotDirectory = errors.New("is not a directory")
 	// ErrTooMany: the directory has more names than were asked for at most.
 	ErrTooMany = errors.New("has too many names")
-	// ErrIO: reading went wrong.
-	ErrIO = errors.New("could not be read")
+	// ErrOutside: a file was to be saved outside of the write root.
+	ErrOutside = errors.New("is outside of the directory that files may be saved in")
+	// ErrNotWritable: the directory to save in is not there, or it or the name may not be written. They are one, as with
+	// ErrNotFound.
+	ErrNotWritable = errors.New("there is no such directory to save in, or the file may not be written")
+	// ErrIO: reading or writing went wrong.
+	ErrIO = errors.New("could not be read or written")
 )
+
+// ErrDenied is in the tree of an Error when a rule refused. It is for the host: a model is told ErrNotFound or
+// ErrNotWritable, whatever the cause.
+var ErrDenied = errors.New("denied by the policy")
 
 // Error is one file that was not had. Error() names only the path as the model wrote it, and can be shown to a model;
 // the cause, with everything of the host, is behind Unwrap.
@@ -37,8 +48,14 @@ type Error struct {
 	Reason Reason
 	// Limit is set for ErrTooLarge, in bytes, and for ErrTooMany, in names.
 	Limit int64
+	// Decision is that of the rule that refused, with the real path in it; nil when none did.
+	Decision *policy.Decision
 	// Err is the cause.
 	Err error
+}
+
+func denied(kind error, name string, decision policy.Decision) *Error {
+	return &Error{Kind: kind, Path: name, Decision: &decision, Err: ErrDenied}
 }
 
 // Error says it in one line. The path is quoted, so that it cannot add lines.

@@ -38,57 +38,63 @@ func (d *Dir) List(name string, max int) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := d.open(clean)
+	f, real, err := d.openDir(clean, name)
 	if err != nil {
-		return nil, &Error{Kind: kindOf(err), Path: name, Err: err}
+		return nil, err
 	}
 	defer f.Close()
-	switch kind := d.judge(f, clean); {
-	case kind == nil, errors.Is(kind, ErrNotRegular):
-		return nil, &Error{Kind: ErrNotDirectory, Path: name}
-	case !errors.Is(kind, ErrIsDirectory):
-		return nil, &Error{Kind: kind, Path: name}
-	}
-	names, err := f.Readdirnames(max + 1)
+	found, err := f.ReadDir(max + 1)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, &Error{Kind: ErrIO, Path: name, Err: err}
-	case len(names) > max:
+	case len(found) > max:
 		return nil, &Error{Kind: ErrTooMany, Path: name, Limit: int64(max)}
 	}
-	entries, err := d.entries(f, clean, names)
-	if err != nil {
-		return nil, &Error{Kind: ErrIO, Path: name, Err: err}
-	}
+	entries, _ := d.visible(real, found)
 	return entries, nil
 }
 
-// entries looks at each name, without opening anything and without following a link.
-func (d *Dir) entries(f *os.File, clean string, names []string) ([]Entry, error) {
-	real := ""
-	if d.mayRead != nil {
-		var err error
-		if real, err = realPath(d, f, clean); err != nil {
-			return nil, err
+// openDir opens a directory and judges it; real is its path on the host, when anybody is to be asked about paths.
+func (d *Dir) openDir(clean, name string) (f *os.File, real string, err error) {
+	if f, err = d.open(clean); err != nil {
+		if errors.Is(err, errNoDirectory) {
+			err = d.notDirectory(name)
+		} else {
+			err = &Error{Kind: kindOf(err), Path: name, Err: err}
 		}
+		return nil, "", err
 	}
-	slices.Sort(names)
-	entries := make([]Entry, 0, len(names))
-	for _, name := range names {
-		if d.mayRead != nil && !d.mayRead(filepath.Join(real, name)) {
+	if _, real, err = d.judge(f, clean, name); err != nil {
+		f.Close()
+		return nil, "", err
+	}
+	return f, real, nil
+}
+
+// notDirectory is the error for a file where a directory should be, if anybody may know that there is one.
+func (d *Dir) notDirectory(name string) error {
+	f, _, err := d.find(name)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return &Error{Kind: ErrNotDirectory, Path: name}
+}
+
+// visible sorts the names of a directory and leaves out what may not be read. names are the names as they are.
+func (d *Dir) visible(real string, found []iofs.DirEntry) (entries []Entry, names []string) {
+	slices.SortFunc(found, func(a, b iofs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	entries, names = make([]Entry, 0, len(found)), make([]string, 0, len(found))
+	ask := d.read != nil && (d.free == nil || !d.free(real))
+	for _, e := range found {
+		if ask && !d.read(filepath.Join(real, e.Name())).Allowed {
 			continue
 		}
-		mode, err := d.modeOf(f, clean, name)
-		switch {
-		case errors.Is(err, iofs.ErrNotExist):
-			continue // it was removed meanwhile
-		case err != nil:
-			return nil, err
-		}
 		// A name that is not text cannot be asked for by text either; it is shown, so that nobody takes the place for empty.
-		entries = append(entries, Entry{Name: strings.ToValidUTF8(name, "\ufffd"), Type: typeOf(mode)})
+		entries = append(entries, Entry{Name: strings.ToValidUTF8(e.Name(), "\ufffd"), Type: typeOf(e.Type())})
+		names = append(names, e.Name())
 	}
-	return entries, nil
+	return entries, names
 }
 
 func typeOf(m iofs.FileMode) EntryType {

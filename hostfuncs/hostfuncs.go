@@ -18,9 +18,11 @@
 //	Timers         sleep(ms)                         waiting
 //	Fetch          fetch(url, options)               HTTP requests to hosts on a list
 //	Scratch        scratch.get, set, delete, keys    notes that outlive an evaluation, up to a number of bytes
+//	SearchFiles    searchFiles(pattern, path, limit) lines of files, by a search that is handed in
+//	CallTool       callTool(name, args)              other tools, by functions that are handed in
 //
-// All but the console answer with a promise, count as calls of the host, and have no gate until Gated gives them one.
-// Powers that search or call other tools are not here.
+// All but the console answer with a promise and count as calls of the host. SearchFiles and CallTool are made with their gate;
+// the others have none until Gated gives them one.
 //
 // A power that was made here can be narrowed by setting its fields (p.Limits.Calls = 10) and by Gated and Revocable.
 //

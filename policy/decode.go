@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"sallyport/internal/nearest"
 )
 
 // MaxBytes bounds a policy document. Ten thousand domains fit in a third of it; what is larger is not a policy.
@@ -216,7 +218,7 @@ func eachMember(at string, data []byte, known []string, visit func(name, key str
 }
 
 func unknownKey(at, name string, known []string) error {
-	e := &Error{Key: join(at, name), Reason: "unknown key", Nearest: nearest(name, known)}
+	e := &Error{Key: join(at, name), Reason: "unknown key", Nearest: nearest.Of(name, known)}
 	if e.Nearest == "" {
 		e.Reason += ", known here are " + strings.Join(known, ", ")
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"sallyport/internal/nearest"
 )
 
 // Mandatory is a name that stays as it is inside every writable directory, because some program outside the sandbox acts
@@ -90,7 +92,7 @@ func checkMandatoryNames(lifted []string) error {
 	known := mandatoryNames()
 	for i, name := range lifted {
 		if !slices.Contains(known, name) {
-			e := &Error{Key: fmt.Sprintf("filesystem.allowMandatory[%d]", i), Value: name, Reason: "no mandatory name", Nearest: nearest(name, known)}
+			e := &Error{Key: fmt.Sprintf("filesystem.allowMandatory[%d]", i), Value: name, Reason: "no mandatory name", Nearest: nearest.Of(name, known)}
 			if e.Nearest == "" {
 				e.Hint = "the names are " + strings.Join(known, ", ")
 			}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"sallyport/internal/nearest"
 )
 
 // maxPath is what Linux takes in one path, less its closing NUL. In bytes.
@@ -120,7 +122,7 @@ func (n Network) checkReasons() error {
 			return fault.at(key, name)
 		}
 		if !listed[d.canonical()] {
-			return &Error{Key: key, Reason: "a reason for a domain that network.deniedDomains does not list", Nearest: nearest(name, n.DeniedDomains)}
+			return &Error{Key: key, Reason: "a reason for a domain that network.deniedDomains does not list", Nearest: nearest.Of(name, n.DeniedDomains)}
 		}
 		if reason == "" || len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, isControl) {
 			return &Error{Key: key, Value: reason, Reason: fmt.Sprintf("a reason is one line of text, 1 to %d bytes", maxReason)}

@@ -145,3 +145,24 @@ an npm package, pinned by its version and by its SHA-256.
 
 Exit status: 0 it is there and is what it should be; 125 it is not.
 `
+
+const toolHelp = `Usage: sallyport tool [flags] NAME [JSON | -]
+       sallyport tool [flags] --session | --list
+
+Calls a tool as a model would. The gate is asked before anything else happens.
+
+  --workspace DIR       what the tools work in
+  --gate SPEC           ask (a person, on the terminal), or exec:PROGRAM, which
+                        gets the call and answers {"approved":true}. No default
+  --write-root DIR      save_media writes below it, where the policy lets it
+  --only-command NAME   run_shell_command takes one plain command, of these
+  --engine NAME         of evaluate_javascript: wasm, or goja
+  --session             each line of standard input is a call, NAME JSON, and
+                        artifacts stay for the next ones
+  --list                print the tools with their schemas
+  --json                one object a call; without --session the artifact goes
+                        to the file that it names
+
+` + policyHelp + `
+Exit status: 0 each call has a result; 1 one has not; 125 trouble of our own.
+`

@@ -52,6 +52,8 @@ func flagsOf(name string) *pflag.FlagSet {
 		(&runFlags{}).register(set)
 	case "explain":
 		(&explainFlags{}).register(set)
+	case "tool":
+		(&toolFlags{}).register(set)
 	case "doctor":
 		(&doctorFlags{}).register(set)
 	case "eval":

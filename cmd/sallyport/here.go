@@ -101,16 +101,21 @@ func (r *request) showHere() error {
 	if err != nil {
 		return fmt.Errorf("the current directory: %w", err)
 	}
-	private, ok := r.rules.PrivateAt(here)
-	if !ok || !private.Writable || here == private.Path || r.denies(here) {
+	return r.show(here, "the current directory")
+}
+
+// show does that for a directory by its real path; what says which one it is.
+func (r *request) show(dir, what string) (err error) {
+	private, ok := r.rules.PrivateAt(dir)
+	if !ok || !private.Writable || dir == private.Path || r.denies(dir) {
 		return nil
 	}
-	r.policy.Filesystem.AllowRead = append(r.policy.Filesystem.AllowRead, policy.PathEntry{Path: here})
-	r.notes = append(r.notes, fmt.Sprintf("the current directory may be read although it is in %s: %s", private.Path, here))
+	r.policy.Filesystem.AllowRead = append(r.policy.Filesystem.AllowRead, policy.PathEntry{Path: dir})
+	r.notes = append(r.notes, fmt.Sprintf("%s may be read although it is in %s: %s", what, private.Path, dir))
 	if r.rules, err = shell.Compile(r.policy); err != nil {
 		return &trouble{
-			text: fmt.Sprintf("the current directory %q cannot be named in a policy", here), err: err,
-			hint: "start from another directory, or give --cwd",
+			text: fmt.Sprintf("%s %q cannot be named in a policy", what, dir), err: err,
+			hint: "start from another directory, or name one",
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@
 //
 //	sallyport run --allow-write /srv/work -- make test
 //	sallyport eval -e '1 + 1'
+//	sallyport tool --workspace . --gate ask open_file '{"path":"README.md"}'
 //	sallyport explain --read ~/.ssh/id_ed25519
 //	sallyport check policy.json
 //	sallyport doctor
@@ -39,6 +40,7 @@ func commands() []command {
 	return []command{
 		{"run", "run a command inside the process boundary", runHelp, cmdRun},
 		{"eval", "evaluate JavaScript inside the code boundary", evalHelp, cmdEval},
+		{"tool", "call a tool as a model would, through a gate", toolHelp, cmdTool},
 		{"explain", "say what a policy allows, and which rule decides", explainHelp, cmdExplain},
 		{"check", "read a policy file and say what is wrong with it", checkHelp, cmdCheck},
 		{"doctor", "put up every layer once and say what this machine can do", doctorHelp, cmdDoctor},

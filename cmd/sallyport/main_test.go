@@ -50,6 +50,7 @@ func params(t *testing.T, dir string) testscript.Params {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": scriptStatus,
 			"empty":  scriptEmpty,
+			"agent":  scriptAgent,
 		},
 		Condition: func(name string) (bool, error) {
 			if name == "root" {

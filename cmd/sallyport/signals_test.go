@@ -111,3 +111,32 @@ func countProcesses(t *testing.T, mark string) int {
 	}
 	return count
 }
+
+// TestToolStopsOnSignal: a signal ends a call of a tool with everything that it had started, and a question to a gate as well.
+func TestToolStopsOnSignal(t *testing.T) {
+	needBoundary(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	beat := filepath.Join(dir, "beat")
+	gates := map[string]string{
+		"a command": gateScript(t, `echo '{"approved":true}'`),
+		"a gate":    gateScript(t, `while :; do date >>`+beat+`; sleep 0.02; done`),
+	}
+	for name, program := range gates {
+		require.NoError(t, os.RemoveAll(beat))
+		cmd, stdout, stderr := start(t, "tool", "--workspace", dir, "--allow-write", dir, "--gate", "exec:"+program,
+			"run_shell_command", `{"command":"(setsid sh -c 'exec 2>/dev/null; while :; do date >>beat; sleep 0.02; done' &); sleep 600"}`)
+		require.NoError(t, cmd.Start())
+		waitFor(t, name, exists(beat))
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		require.Equal(t, statusTrouble, exitCode(t, cmd), stderr.String())
+		require.Empty(t, stdout.String())
+		require.Contains(t, stderr.String(), "stopped by a signal")
+		before, err := os.ReadFile(beat)
+		require.NoError(t, err)
+		require.Never(t, func() bool {
+			after, err := os.ReadFile(beat)
+			return err != nil || len(after) != len(before)
+		}, 200*time.Millisecond, 20*time.Millisecond, name)
+	}
+}

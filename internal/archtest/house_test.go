@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -212,8 +213,13 @@ func codesOf(t *testing.T, all []source, dir string) map[string]string {
 // TestErrorFamilies: no code is used by both boundaries, so that an error alone tells which one failed (R2).
 func TestErrorFamilies(t *testing.T) {
 	all := sources(t)
-	process, code := codesOf(t, all, "shell"), codesOf(t, all, "compartment")
+	process, code, neither := codesOf(t, all, "shell"), codesOf(t, all, "compartment"), codesOf(t, all, "artifact")
+	maps.Copy(process, codesOf(t, all, "tools"))
 	for c := range process {
 		require.NotContains(t, code, c, "both boundaries use %s", c)
+	}
+	for c := range neither {
+		require.NotContains(t, code, c, "%s is of a boundary", c)
+		require.NotContains(t, process, c, "%s is of a boundary", c)
 	}
 }

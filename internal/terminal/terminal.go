@@ -8,23 +8,16 @@
 //	defer person.Close()
 //	err = gate.Ask(ctx, person.Gate, call)
 //
-// A person approves by typing y or yes. Everything else refuses: another word, an empty line, the end of input.
+// A person approves by typing y or yes. Everything else refuses: another word, an empty line, the end of input. An Asker
+// asks the same with everything that a decision needs, takes a note with a no, and can be told "always".
 package terminal
 
 import (
-	"bufio"
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
-	"sync"
 
 	"golang.org/x/term"
-
-	"sallyport/compartment"
-	"sallyport/gate"
 )
 
 // Colour says whether w is a terminal that wants colour. NO_COLOR and a dumb terminal do not.
@@ -61,78 +54,4 @@ func Wrap(text string, columns int) []string {
 		}
 	}
 	return append(lines, indent+string(line))
-}
-
-// Person is somebody who is asked on a terminal. It is safe for concurrent use: questions are put one at a time.
-type Person struct {
-	mu     sync.Mutex
-	in     *bufio.Reader
-	out    io.Writer
-	closer io.Closer
-}
-
-// OpenPerson opens the controlling terminal of this process, which is there also when standard input and output are
-// pipes. It is an error when there is none.
-func OpenPerson() (*Person, error) {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
-	if err != nil {
-		return nil, fmt.Errorf("a terminal to ask on: %w", err)
-	}
-	return NewPerson(tty), nil
-}
-
-// NewPerson makes a person of any connection to one: what is written is read, and the other way round.
-func NewPerson(c io.ReadWriteCloser) *Person {
-	return &Person{in: bufio.NewReader(c), out: c, closer: c}
-}
-
-// Close gives the terminal back.
-func (p *Person) Close() error { return p.closer.Close() }
-
-// longestAnswer is far more than "yes" needs. A paste of megabytes is no answer.
-const longestAnswer = 1024
-
-// longestQuestion bounds what is shown of the arguments: a screenful. What cannot be seen whole cannot be approved.
-const longestQuestion = 2000
-
-// Gate asks the person about one call; it is a gate.Func. The arguments are shown escaped, so that they cannot draw a
-// question of their own. A call too long to be shown whole is refused without asking.
-func (p *Person) Gate(ctx context.Context, c gate.Call) (gate.Verdict, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return gate.Verdict{}, err
-	}
-	args := compartment.Escape(string(c.Args))
-	if len(args) > longestQuestion {
-		return gate.Verdict{Note: "the arguments are too long to be shown to a person"}, nil
-	}
-	if _, err := fmt.Fprintf(p.out, "gate: %s %s\napprove? [y/N] ", compartment.Escape(c.Tool), args); err != nil {
-		return gate.Verdict{}, fmt.Errorf("ask on the terminal: %w", err)
-	}
-	line, err := p.readLine()
-	if err != nil && !errors.Is(err, io.EOF) {
-		return gate.Verdict{}, fmt.Errorf("read the answer: %w", err)
-	}
-	if err == nil && (strings.EqualFold(line, "y") || strings.EqualFold(line, "yes")) {
-		return gate.Verdict{Approved: true}, nil
-	}
-	return gate.Verdict{Note: "a person said no"}, nil
-}
-
-// readLine reads an answer up to its end of line. An answer that ends without one was not sent.
-func (p *Person) readLine() (string, error) {
-	var line []byte
-	for {
-		b, err := p.in.ReadByte()
-		if err != nil {
-			return "", err
-		}
-		if b == '\n' {
-			return strings.TrimSpace(string(line)), nil
-		}
-		if len(line) < longestAnswer {
-			line = append(line, b)
-		}
-	}
 }

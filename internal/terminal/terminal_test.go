@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -18,7 +17,11 @@ import (
 // person answers with what is given and keeps what was shown.
 func person(answers string) (*Person, *bytes.Buffer) {
 	shown := &bytes.Buffer{}
-	return &Person{in: bufio.NewReader(strings.NewReader(answers)), out: shown, closer: io.NopCloser(nil)}, shown
+	return NewPerson(struct {
+		io.Reader
+		io.Writer
+		io.Closer
+	}{strings.NewReader(answers), shown, io.NopCloser(nil)}), shown
 }
 
 // TestOnlyYesApproves: every other answer, and no answer, refuses (R179, R184).

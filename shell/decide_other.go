@@ -1,0 +1,8 @@
+//go:build !linux
+
+package shell
+
+import "sallyport/policy"
+
+// decideWrite is never called: Open refuses here.
+func (s *Sandbox) decideWrite(path string) policy.Decision { return s.rules.Write(path) }
