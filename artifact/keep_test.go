@@ -12,7 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -187,6 +189,41 @@ func TestAdoptChecksBytes(t *testing.T) {
 	_, err := turn.Adopt(name)
 	require.ErrorIs(t, err, ErrTorn)
 	require.Equal(t, before, descriptors(t))
+	require.NoError(t, store.Close())
+}
+
+// TestCloseAndRelease: a turn that ends while an entry is written; the artifact is an entry, whole, or it is nothing.
+func TestCloseAndRelease(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	store, err := Open(Options{Dir: dir})
+	require.NoError(t, err)
+	for range 100 {
+		turn, err := store.Turn()
+		require.NoError(t, err)
+		w := create(t, turn, Spec{})
+		_, err = io.WriteString(w, "text")
+		require.NoError(t, err)
+		var both sync.WaitGroup
+		both.Go(func() { _ = w.Close() }) // an error when it came too late
+		both.Go(func() {
+			for done := false; !done; done, _ = w.Artifact().Complete() {
+				runtime.Gosched() // until Close has begun
+			}
+			turn.Release()
+		})
+		both.Wait()
+	}
+	var used int64
+	turn, err := store.Turn()
+	require.NoError(t, err)
+	for _, e := range store.Entries() {
+		a, err := turn.Adopt(e.Name)
+		require.NoError(t, err)
+		require.Equal(t, "text", whole(t, a))
+		used += e.Bytes
+	}
+	require.Equal(t, used, store.Used())
+	require.Len(t, namesIn(t, dir), 2+2*len(store.Entries()))
 	require.NoError(t, store.Close())
 }
 
