@@ -85,7 +85,7 @@ func (s *swapping) run() {
 
 func (s *swapping) end(t *testing.T) {
 	close(s.stop)
-	require.Greater(t, <-s.swaps, 1000, "the attack really ran")
+	require.Greater(t, <-s.swaps, 100, "the attack really ran")
 }
 
 // TestRaceSwap: not one byte of a secret comes, in 100,000 rounds of each attack (R292, R314, L5). The open arm, which looks first and

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
+
+	"sallyport/fs"
 )
 
 func init() { modes["operate"] = operate }
@@ -26,7 +30,7 @@ func operate([]string) int {
 			return 1
 		}
 		err = operations[verb](path)
-		fmt.Printf("%t %s %q %v\n", err == nil, verb, path, err)
+		fmt.Printf("%t %s %q %q\n", err == nil, verb, path, fmt.Sprint(err))
 	}
 	fmt.Println("done")
 	return 0
@@ -39,6 +43,19 @@ var operations = map[string]func(path string) error{
 	},
 	"list": func(path string) error {
 		_, err := os.ReadDir(path)
+		return err
+	},
+	// The file is read as a workspace reads it.
+	"read-beneath": func(path string) error {
+		dir, err := fs.OpenDir(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		_, err = dir.ReadFile(filepath.Base(path), 1<<20)
+		if errors.Is(err, syscall.ENOSYS) {
+			return errors.Join(err, syscall.ENOSYS) // for the host to see the cause
+		}
 		return err
 	},
 	// The file is opened for writing and closed again.

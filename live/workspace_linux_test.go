@@ -197,6 +197,21 @@ func onDesk(t *testing.T, f *field, w *fs.Workspace, op operation, rel string) e
 	return err
 }
 
+// TestWorkspaceWithoutOpenat2: where the kernel has no call that resolves a path beneath a directory, nothing is read by another
+// way (L5). In a jail there is none; the same file is read there by its name.
+func TestWorkspaceWithoutOpenat2(t *testing.T) {
+	bothUsers(t, func(t *testing.T) {
+		f := newField(t)
+		path := filepath.Join(f.ws, "f")
+		f.write(path, "f")
+		box := open(t, f.writable(), shell.Options{})
+		done := operateConfined(t, box, []operation{{"read", path}, {"read-beneath", path}})
+		require.True(t, strings.HasPrefix(done[0], "true "), done[0])
+		require.True(t, strings.HasPrefix(done[1], "false "), done[1])
+		require.Contains(t, done[1], "function not implemented")
+	})
+}
+
 // omits says that a walk tells every name that a child can read or list, and no other (R232, R234).
 func omits(t *testing.T, f *field, w *fs.Workspace, box *shell.Sandbox, what string) {
 	t.Helper()

@@ -22,7 +22,8 @@
 //
 // Ignore files are ripgrep's: .gitignore inside of a repository, .ignore and .rgignore, those of the directories above too; not what
 // git keeps elsewhere. Git's own directory is searched only where the path of the search leads into it. Files
-// with a NUL are no text and are not searched; UTF-16 is none. No configuration of ripgrep's is read.
+// with a NUL are no text and are not searched; UTF-16 is none. Bytes that are no UTF-8 and, in globs, characters beyond ASCII under "?"
+// or a class are where the two may differ. No configuration of ripgrep's is read.
 //
 // # What it does not stop
 //

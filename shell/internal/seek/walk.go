@@ -24,7 +24,6 @@ type walker struct {
 	wake    sync.Cond
 	queue   []directory
 	working int
-	stopped bool
 }
 
 // walk looks into every directory, with a worker a processor, and returns when there is none left.
