@@ -47,6 +47,9 @@ func (d *Dir) HostPath(name string) (string, error) {
 	return real, nil
 }
 
+// Readable says whether the rules let a real path of the host be read. It looks at no file.
+func (d *Dir) Readable(hostPath string) bool { return d.read == nil || d.read(hostPath).Allowed }
+
 // ModelPath is a real path of the host as a model may see it, relative to the root, or false for one that is not below it.
 func (d *Dir) ModelPath(hostPath string) (string, bool) {
 	root, err := realPath(d, d.handle, ".")

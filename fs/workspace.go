@@ -10,7 +10,7 @@ import (
 	"sallyport/policy"
 )
 
-// Rules decide about real paths of the host. A *policy.Rules does; a *shell.Sandbox knows more, such as what a git
+// Rules decide about real paths of the host. A *policy.Rules does; a *shell.Sandbox or *shell.Session knows more, such as what a git
 // configuration leads to, and then decides as its commands find it. Rules that have the method ReadsBelow of *policy.Rules too
 // are asked about a directory before they are asked about each name in it.
 type Rules interface {

@@ -8,7 +8,7 @@ import (
 // decideWrite asks what the first process of a jail would answer.
 func (s *Sandbox) decideWrite(path string) policy.Decision {
 	s.mu.Lock()
-	names := s.plan.wire.Names
+	names, rules := s.plan.wire.Names, s.rules
 	s.mu.Unlock()
 	var guards []broker.Guard
 	if names != nil {
@@ -16,5 +16,5 @@ func (s *Sandbox) decideWrite(path string) policy.Decision {
 			guards = append(guards, broker.Guard{Path: string(g.Path), Why: g.Why})
 		}
 	}
-	return broker.DecideWrite(s.rules, guards, path)
+	return broker.DecideWrite(rules, guards, path)
 }

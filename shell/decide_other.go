@@ -5,4 +5,4 @@ package shell
 import "sallyport/policy"
 
 // decideWrite is never called: Open refuses here.
-func (s *Sandbox) decideWrite(path string) policy.Decision { return s.rules.Write(path) }
+func (s *Sandbox) decideWrite(path string) policy.Decision { return s.Rules().Write(path) }

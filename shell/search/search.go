@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"sallyport/fs"
-	"sallyport/policy"
 	"sallyport/shell"
 	"sallyport/shell/internal/seek"
 )
@@ -32,23 +31,22 @@ type Options struct {
 	Helper string
 }
 
+// Commands makes commands that are confined: a *shell.Sandbox or a *shell.Session.
+type Commands interface {
+	Command(ctx context.Context, name string, args ...string) *shell.Cmd
+}
+
 // Searcher searches in one directory under one policy. It is safe for concurrent use.
 type Searcher struct {
-	box     Box
+	box     Commands
 	dir     *fs.Dir
 	options Options
 	missing atomic.Bool // there is no ripgrep
 }
 
-// Box is where searches are confined: a *shell.Sandbox, or a *shell.Session with the rules in force beside it.
-type Box interface {
-	Command(ctx context.Context, name string, args ...string) *shell.Cmd
-	Read(path string) policy.Decision
-}
-
-// New makes a Searcher of a directory whose commands run in box. It takes hold of nothing: both are closed by whoever opened
-// them. The directory should have the rules of the sandbox, as a Workspace has.
-func New(box Box, dir *fs.Dir, o Options) *Searcher {
+// New makes a Searcher of a directory whose processes box confines. It takes hold of nothing: both are closed by whoever opened
+// them. The directory should have the same rules, as a Workspace has: names that they deny are then not told either.
+func New(box Commands, dir *fs.Dir, o Options) *Searcher {
 	return &Searcher{box: box, dir: dir, options: o}
 }
 
@@ -195,7 +193,7 @@ func (w *work) place() error {
 // process that may list it.
 func (w *work) give(m Match) error {
 	rel := strings.TrimPrefix(m.Path, "./")
-	if !w.s.box.Read(filepath.Join(w.hostDir, rel)).Allowed {
+	if !w.s.dir.Readable(filepath.Join(w.hostDir, rel)) {
 		return nil
 	}
 	if w.q.Limit > 0 && w.result.Items == w.q.Limit {

@@ -35,7 +35,7 @@ func TestSearchDeniedByKernel(t *testing.T) {
 		"pattern":   {DenyRead: policy.Paths(root+"/**/*.secret", filepath.Join(root, "private"))},
 		"no denial": {},
 	} {
-		box, _ := place(t, root, f, shell.Options{})
+		box, w := place(t, root, f, shell.Options{})
 		for _, engine := range engines(t) {
 			t.Run(name+"/"+string(engine), func(t *testing.T) {
 				got, res := lines(t, search.New(box, bare, search.Options{Engine: engine}), search.Query{Pattern: "key", NoIgnore: true})
@@ -53,7 +53,7 @@ func TestSearchDeniedByKernel(t *testing.T) {
 				for _, v := range res.Violations {
 					require.Equal(t, "read", v.Operation)
 				}
-				found, _ := files(t, search.New(box, bare, search.Options{Engine: engine}), search.Query{})
+				found, _ := files(t, search.New(box, w.Dir, search.Options{Engine: engine}), search.Query{})
 				require.Equal(t, []string{"open"}, found, "nor are its names told (R232)")
 			})
 		}
@@ -270,6 +270,39 @@ func TestBuiltinWithoutRipgrep(t *testing.T) {
 	require.NoError(t, box.Close())
 	_, err = search.New(box, w.Dir, search.Options{}).Lines(deadline(t), search.Query{Pattern: "match"}, nil)
 	require.Equal(t, shell.CodeNotInitialized, shell.CodeOf(err), "after the sandbox is closed")
+}
+
+// TestSession: a session's commands search too, and after it was narrowed they find less; once it is disposed of they find nothing.
+func TestSession(t *testing.T) {
+	root := tree(t, map[string]string{"a": "match\n", "b": "match\n"})
+	m := shell.NewManager(shell.ManagerOptions{})
+	p := policy.Policy{Filesystem: policy.Filesystem{AllowRead: policy.Paths(root), AllowWrite: policy.Paths(root)}}
+	session, err := m.Open(deadline(t), shell.SessionOptions{Policy: p})
+	require.NoError(t, err)
+	w, err := fs.OpenWorkspace(root, fs.Options{Rules: session, WriteRoot: "/"})
+	require.NoError(t, err)
+	defer w.Close()
+	for _, engine := range engines(t) {
+		got, _ := files(t, search.New(session, w.Dir, search.Options{Engine: engine}), search.Query{})
+		require.Equal(t, []string{"a", "b"}, got)
+	}
+	_, err = w.Save("c", strings.NewReader("match\n"))
+	require.NoError(t, err)
+	p.Filesystem.DenyRead = policy.Paths(filepath.Join(root, "b"))
+	p.Filesystem.DenyWrite = policy.Paths(filepath.Join(root, "c"))
+	require.NoError(t, session.Narrow(deadline(t), p))
+	for _, engine := range engines(t) {
+		got, _ := lines(t, search.New(session, w.Dir, search.Options{Engine: engine}), search.Query{Pattern: "match"})
+		require.Equal(t, []string{"a:1:match", "c:1:match"}, got)
+	}
+	_, err = w.Save("c", strings.NewReader("x"))
+	require.ErrorIs(t, err, fs.ErrNotWritable)
+	require.NoError(t, session.Dispose())
+	_, err = w.ReadFile("a", 10)
+	require.ErrorIs(t, err, fs.ErrNotFound, "nothing is in force: nothing may be read")
+	_, err = w.Save("a", strings.NewReader("x"))
+	require.ErrorIs(t, err, fs.ErrNotWritable)
+	require.False(t, session.ReadsBelow(root))
 }
 
 // TestHelper: the program that puts jails up may be another one, and then searches too.
