@@ -14,6 +14,7 @@ import (
 func (s *Session) admit(ctx context.Context, o SessionOptions, first bool) error {
 	e := s.est
 	s.policy = o.Policy
+	s.narrowed = e.narrowedTo() // what was taken away once is not to be had by opening another session
 	if first && e.owned {
 		s.rules = e.base
 		return nil
@@ -70,6 +71,16 @@ func verified(ctx context.Context, scope Enforcement, judged *policy.Rules) (Enf
 func (e *establishment) baseline() *policy.Rules {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.base
+}
+
+// narrowedTo is the baseline when it was narrowed, or nil.
+func (e *establishment) narrowedTo() *policy.Rules {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.base == e.first {
+		return nil
+	}
 	return e.base
 }
 

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"sallyport/policy"
 )
 
 // BinaryExecutor runs a program to its end and returns what it printed, as tools for pictures, sound and film want it.
@@ -41,7 +43,8 @@ type ExecutorOptions struct {
 	// Bypass says, by its name alone, that a program may be run by the inner executor, outside of every boundary. It is for
 	// an audited list of programs, not for policy: it never sees the arguments. Each use makes one loud event. Never let it
 	// name an interpreter: a program that runs what its arguments say needs no hole in a boundary, it is one. Those that are
-	// known, and scripts, are run confined in spite of it. A session in StrictMode ignores it.
+	// known, scripts, programs that a command of the session could have put there, and relative paths are run confined in
+	// spite of it. A session in StrictMode ignores it.
 	Bypass func(name string) bool
 }
 
@@ -88,7 +91,7 @@ func (e *Executor) Exec(ctx context.Context, call BinaryCall) (BinaryResult, err
 		return BinaryResult{}, err
 	}
 	if e.bypassed(call) {
-		return e.inner.Exec(ctx, call)
+		return e.outside(cmd, call)
 	}
 	stdout, stderr := &kept{limit: e.RetainBytes()}, &kept{limit: e.RetainBytes()}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
@@ -100,13 +103,27 @@ func (e *Executor) Exec(ctx context.Context, call BinaryCall) (BinaryResult, err
 	return result, err
 }
 
+// outside has the inner executor run it. Dispose ends its context and waits for it, as for every command of the session.
+func (e *Executor) outside(cmd *Cmd, call BinaryCall) (BinaryResult, error) {
+	ctx, err := e.session.enter(cmd)
+	if err != nil {
+		return BinaryResult{}, err
+	}
+	defer e.session.leave(cmd, ctx)
+	result, err := e.inner.Exec(ctx, call)
+	if err != nil && errors.Is(context.Cause(ctx), ErrDisposed) {
+		err = &Error{Code: CodeNotInitialized, Detail: "the program was run outside", Err: ErrDisposed}
+	}
+	return result, err
+}
+
 // bypassed asks whether a program is to be run outside, and tells of it.
 func (e *Executor) bypassed(call BinaryCall) bool {
 	if e.options.Bypass == nil || e.session.strict || !e.options.Bypass(call.Name) {
 		return false
 	}
 	event := Event{Kind: EventBypass, Loud: true, Session: e.session.id, Subject: filepath.Base(call.Name)}
-	why, no := interpreter(call.Name)
+	why, no := e.session.unfitOutside(call.Name)
 	if no {
 		event.Outcome, event.Detail = Failed, "a bypass was asked for and refused: it is "+why+"; it is run confined"
 	} else {
@@ -132,11 +149,15 @@ func (k *kept) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// interpreter says why a program must not be run outside: it runs what its arguments or its file say.
-func interpreter(name string) (why string, is bool) {
-	path := name
-	if found, err := exec.LookPath(name); err == nil {
-		path = found
+// unfitOutside says why a program must not be run outside: it runs what its arguments or its file say, or commands may have
+// put it there, or it is not sure which one the inner executor would run.
+func (s *Session) unfitOutside(name string) (why string, is bool) {
+	if strings.Contains(name, "/") && !filepath.IsAbs(name) {
+		return "a relative path, which means one program here and another one elsewhere", true
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "a program that cannot be found", true
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -146,6 +167,9 @@ func interpreter(name string) (why string, is bool) {
 		if why := runsArguments(filepath.Base(p)); why != "" {
 			return "an interpreter (" + why + ")", true
 		}
+	}
+	if s.mayWrite(path) || s.mayWrite(real) {
+		return "a program that commands may replace", true
 	}
 	f, err := os.Open(real)
 	if err != nil {
@@ -159,11 +183,28 @@ func interpreter(name string) (why string, is bool) {
 	return "", false
 }
 
-// runsArguments says how a program of that name runs what its arguments say, or "". A version after the name changes nothing.
+// mayWrite says whether a command of this session, or one before anything was narrowed, may write the file, or put another
+// one in its place. What a policy of a single command grants besides is not known here.
+func (s *Session) mayWrite(path string) bool {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return true
+	}
+	path = filepath.Join(dir, filepath.Base(path))
+	for _, rules := range []*policy.Rules{s.admitted(), s.est.first} {
+		if d := rules.Write(path); d.Allowed && d.Rule.List != policy.ListPrivate {
+			return true
+		}
+	}
+	return false
+}
+
+// runsArguments says how a program of that name runs what its arguments say, or "". What follows the name after a digit, a dot
+// or a hyphen, a version most often, changes nothing.
 func runsArguments(base string) string {
 	base = strings.ToLower(strings.TrimSuffix(base, ".exe"))
 	for _, i := range interpreters {
-		if rest, ok := strings.CutPrefix(base, i.name); ok && strings.Trim(rest, "0123456789.-") == "" {
+		if rest, ok := strings.CutPrefix(base, i.name); ok && (rest == "" || strings.Contains("0123456789.-", rest[:1])) {
 			return i.why
 		}
 	}
@@ -191,5 +232,11 @@ var interpreters = []struct{ name, why string }{
 	{"script", "runs its arguments"}, {"watch", "runs its arguments"}, {"parallel", "runs its arguments"}, {"flock", "runs its arguments"},
 	{"strace", "runs its arguments"}, {"ltrace", "runs its arguments"}, {"make", "runs a file"}, {"gmake", "runs a file"},
 	{"git", "aliases and hooks"}, {"ssh", "ProxyCommand"}, {"tar", "--to-command"}, {"rsync", "-e"}, {"npm", "runs a file"},
-	{"npx", "runs its arguments"}, {"docker", "runs its arguments"}, {"ld-linux-x86-64.so", "runs its argument"},
+	{"npx", "runs its arguments"}, {"docker", "runs its arguments"}, {"ld", "runs its argument, as the loader of programs"},
+	{"coreutils", "every one of its programs, env among them"}, {"setarch", "runs its arguments"}, {"capsh", "a shell"},
+	{"bwrap", "runs its arguments"}, {"prlimit", "runs its arguments"}, {"ssh-agent", "runs its arguments"}, {"pkexec", "runs its arguments"},
+	{"socat", "EXEC:"}, {"expect", "a language"}, {"m4", "syscmd"}, {"dc", "the command !"}, {"sqlite3", "the command .shell"},
+	{"gnuplot", "system"}, {"r", "a language"}, {"octave", "a language"}, {"gcc", "-wrapper"}, {"cc", "-wrapper"}, {"clang", "plug-ins"},
+	{"cmake", "runs a file"}, {"ninja", "runs a file"}, {"cargo", "runs a file"}, {"split", "--filter"}, {"sort", "--compress-program"},
+	{"scp", "-S"}, {"sftp", "-S"}, {"zip", "-TT"}, {"man", "-P"}, {"less", "the command !"}, {"more", "the command !"}, {"ip", "netns exec"},
 }

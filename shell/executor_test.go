@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"sallyport/policy"
 	"sallyport/shell"
 )
 
@@ -128,7 +130,8 @@ func TestBypassNeverInterpreter(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "renamed")
 	require.NoError(t, os.Symlink(program(t, "python3.12", elf), link))
 	for name, path := range map[string]string{
-		"a shell": program(t, "bash", elf), "a version": program(t, "python3.11", elf), "awk": program(t, "gawk", elf), "a wrapper": program(t, "env", elf),
+		"a shell": program(t, "bash", elf), "a version": program(t, "python3.11", elf),
+		"a long version": program(t, "perl5.36-x86_64-linux-gnu", elf), "a static one": program(t, "bash-static", elf), "a loader": program(t, "ld-linux-x86-64.so.2", elf), "awk": program(t, "gawk", elf), "a wrapper": program(t, "env", elf),
 		"a script": program(t, "convert", "#!/bin/sh\n"), "text": program(t, "run", "echo x\n"), "a link": link, "absent": "/no/such/tool",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,6 +150,76 @@ func TestBypassNeverInterpreter(t *testing.T) {
 		})
 	}
 }
+
+// TestBypassNeverReplaceable: what a command could have put there is run confined, under the session's policy and the one it had
+// before it was narrowed; so is a relative path, which the inner executor may take from another directory (R266).
+func TestBypassNeverReplaceable(t *testing.T) {
+	dir := t.TempDir()
+	tool, link := filepath.Join(dir, "mediatool"), filepath.Join(dir, "link")
+	require.NoError(t, os.WriteFile(tool, []byte(elf), 0o755))
+	require.NoError(t, os.Symlink(program(t, "fixed", elf), link))
+	t.Chdir(dir)
+	writable := policy.Policy{Filesystem: policy.Filesystem{AllowWrite: policy.Paths(dir)}}
+	for name, c := range map[string]struct {
+		path   string
+		policy policy.Policy
+		narrow bool
+		inside int
+	}{
+		"the control": {path: tool}, "the control, by a link": {path: link},
+		"writable": {path: tool, policy: writable, inside: 1}, "a writable link": {path: link, policy: writable, inside: 1},
+		"writable before": {path: tool, policy: writable, narrow: true, inside: 1}, "relative": {path: "./mediatool", inside: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, in := &fake{caps: able}, &inner{}
+			m, w := managed(f)
+			s := session(t, m, shell.SessionOptions{Policy: c.policy, Enforcer: f})
+			if c.narrow {
+				require.NoError(t, s.Narrow(t.Context(), policy.Policy{}))
+			}
+			e, err := s.Executor(in, shell.ExecutorOptions{Bypass: func(string) bool { return true }})
+			require.NoError(t, err)
+			_, err = e.Exec(t.Context(), shell.BinaryCall{Name: c.path})
+			require.NoError(t, err)
+			require.Len(t, w.of(shell.EventBypass), 1)
+			require.Equal(t, c.inside, f.count("start"))
+			require.Len(t, in.calls, 1-c.inside)
+		})
+	}
+}
+
+// TestDisposeEndsBypass: what runs outside is ended by Dispose too, which waits for it (R82).
+func TestDisposeEndsBypass(t *testing.T) {
+	f := &fake{caps: able}
+	m, _ := managed(f)
+	s := session(t, m, shell.SessionOptions{Enforcer: f})
+	in := &unending{begun: make(chan struct{})}
+	e, err := s.Executor(in, shell.ExecutorOptions{Bypass: func(string) bool { return true }})
+	require.NoError(t, err)
+	tool := program(t, "ffprobe", elf)
+	ran := later(func() error { _, err := e.Exec(t.Context(), shell.BinaryCall{Name: tool}); return err })
+	soon(t, in.begun, "the program")
+	require.NoError(t, soon(t, later(s.Dispose), "Dispose"))
+	require.True(t, in.over.Load(), "Dispose has waited for it")
+	err = soon(t, ran, "its end")
+	require.Equal(t, shell.CodeNotInitialized, shell.CodeOf(err), "%v", err)
+	require.ErrorIs(t, err, shell.ErrDisposed)
+}
+
+// unending is an executor whose programs run until they are killed.
+type unending struct {
+	begun chan struct{}
+	over  atomic.Bool
+}
+
+func (e *unending) Exec(ctx context.Context, _ shell.BinaryCall) (shell.BinaryResult, error) {
+	close(e.begun)
+	<-ctx.Done()
+	e.over.Store(true)
+	return shell.BinaryResult{}, ctx.Err()
+}
+
+func (e *unending) RetainBytes() int64 { return 0 }
 
 // TestStrictModeIgnoresBypass: in strict mode there is no way around (R90).
 func TestStrictModeIgnoresBypass(t *testing.T) {

@@ -131,6 +131,31 @@ func TestNarrowReachesOthers(t *testing.T) {
 	require.Empty(t, domains(second))
 }
 
+// TestNarrowHoldsForLaterSessions: what narrowing took away is not to be had by a command's own policy in a session that is opened
+// afterwards, with a ceiling and without (R126, A23).
+func TestNarrowHoldsForLaterSessions(t *testing.T) {
+	wide := hosts("a.test", "b.test")
+	dir := t.TempDir()
+	wide.Filesystem.AllowWrite = policy.Paths(dir)
+	for name, ceiling := range map[string]*policy.Policy{"no ceiling": nil, "a ceiling": &wide} {
+		t.Run(name, func(t *testing.T) {
+			for _, narrow := range []bool{true, false} { // false is the control
+				f := &fake{caps: able}
+				m := shell.NewManager(shell.ManagerOptions{Ceiling: ceiling})
+				owner := session(t, m, shell.SessionOptions{Policy: wide, Enforcer: f})
+				if narrow {
+					require.NoError(t, owner.Narrow(t.Context(), hosts("a.test")))
+				}
+				late := session(t, m, shell.SessionOptions{Policy: hosts("a.test"), Enforcer: f})
+				require.NoError(t, runIn(t, late, func(c *shell.Cmd) { c.Policy = &wide }))
+				got := f.last.rules.Policy()
+				require.Equal(t, narrow, len(got.Filesystem.AllowWrite) == 0, "%v", got)
+				require.Equal(t, narrow, len(got.Network.AllowedDomains) == 1, "%v", got)
+			}
+		})
+	}
+}
+
 // TestNarrowWaitsForStarts: a command is checked and started under one set of rules: narrowing comes before or after it.
 func TestNarrowWaitsForStarts(t *testing.T) {
 	f := &fake{caps: able}
