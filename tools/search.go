@@ -30,18 +30,9 @@ func (a searchArgs) query() search.Query {
 		MaxDepth: a.MaxDepth, Limit: a.Limit, Hidden: a.Hidden, NoIgnore: a.NoIgnore}
 }
 
-// searchBox is where searches are confined when commands and rules come from different places, as with a session.
-type searchBox struct {
-	Commander
-	fs.Rules
-}
-
 // newSearcher makes the searcher of the workspace (R239).
 func (r *Registry) newSearcher() *search.Searcher {
-	if box, ok := r.options.Commands.(search.Box); ok {
-		return search.New(box, r.workspace.Dir, search.Options{})
-	}
-	return search.New(searchBox{r.options.Commands, r.rules}, r.workspace.Dir, search.Options{})
+	return search.New(r.options.Commands, r.workspace.Dir, search.Options{})
 }
 
 // searchFiles is search_files.

@@ -215,7 +215,7 @@ var restrictions = []restriction{
 			"shell",    // holds the listeners of a command, and opens ports that lead to its servers
 			"cmd/demo", // the demo's own listener, which the confined command fails to reach
 		},
-		Tests: []string{"shell", "live", "cmd/sallyport"},
+		Tests: []string{"shell", "live", "cmd/sallyport", "tools"},
 	},
 	{
 		Path: "net/http/...", Why: "as net", Rooms: []string{"internal/egress"},
