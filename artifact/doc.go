@@ -33,7 +33,7 @@
 //
 // Every artifact can be read as JSON ([Artifact.JSON]) or as Markdown ([Artifact.Markdown]) too, if it is that. One that is
 // not stays text: the error is [ErrNotJSON], and the seven queries above go on working. These two hold the whole document in
-// memory, and so have limits: [MaxJSONBytes] and [MaxMarkdownBytes]. Text has none.
+// memory, and so have limits: [MaxJSONBytes], [MaxJSONMemory] and [MaxMarkdownBytes]. Text has none.
 //
 // Patterns are RE2, in time linear in the text, without look-around and back-references. A path is JSONPath as RFC 9535 has
 // it, and what would make the cost of one explode is refused: see [JSON]. Parsing Markdown is given [MaxMarkdownTime],

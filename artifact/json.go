@@ -12,8 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxJSONBytes is how long a document can be that is read as JSON. In memory it takes up to thirty times as much.
+// MaxJSONBytes is how long a document can be that is read as JSON.
 const MaxJSONBytes = 16 << 20
+
+// MaxJSONMemory is how much memory a document may take that is read as JSON, in bytes, as estimated from its brackets and
+// commas. Ordinary documents take five to ten times their length; one of tiny objects, more than fifty times.
+const MaxJSONMemory = 256 << 20
 
 // JSON is a document that was read as JSON, to be asked about. It is in memory, and valid after the turn.
 //
@@ -30,11 +34,16 @@ type JSON struct {
 }
 
 // JSON reads the artifact as one JSON value; of KindItems, as an array with the value of each line. Errors are ErrNotJSON,
-// naming the place, and ErrTooLarge above MaxJSONBytes: the artifact stays text, and can be asked about as such.
+// naming the place, and ErrTooLarge above MaxJSONBytes or MaxJSONMemory: the artifact stays text, and can be asked about
+// as such.
 func (a *Artifact) JSON(ctx context.Context) (*JSON, error) {
 	text, err := a.document(ctx, MaxJSONBytes)
 	if err != nil {
 		return nil, err
+	}
+	if memory := jsonMemory(text); memory > MaxJSONMemory {
+		return nil, &Error{Kind: ErrTooLarge, What: a.id, Detail: fmt.Sprintf(
+			"it would take some %d bytes of memory, and may take %d; read it as text, with grep, head, tail and cat", memory, MaxJSONMemory)}
 	}
 	var root any
 	if a.kind == KindItems {
@@ -63,6 +72,29 @@ func (a *Artifact) document(ctx context.Context, most int64) ([]byte, error) {
 	}
 	text, err := Text{v: v, end: v.all}.Bytes()
 	return text, a.named(err)
+}
+
+// jsonMemory estimates what a text takes when it is decoded: a map for each object, a slice for each array, a value for
+// each comma, and the strings.
+func jsonMemory(text []byte) int64 {
+	n := int64(len(text))
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{':
+			n += 320
+		case '[':
+			n += 56
+		case ',', '\n':
+			n += 40
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return n
 }
 
 // decodeOne decodes a text that is one value.

@@ -133,16 +133,30 @@ func TestJSONTooLarge(t *testing.T) {
 	require.Equal(t, int64(MaxJSONBytes+2), n)
 }
 
-// TestJSONMemory: what the comment on MaxJSONBytes says about the worst document.
+// TestJSONMemory: documents of tiny values take many times their length. The estimate is not far below what they take, so
+// that none takes much more than MaxJSONMemory, and those above it are refused before they are decoded.
 func TestJSONMemory(t *testing.T) {
-	runtime.GC()
-	base := heap()
-	j := parsed(t, KindJSON, "["+strings.Repeat("[],", MaxJSONBytes/3-2)+"[]]")
-	runtime.GC()
-	took := float64(heap()-base) / MaxJSONBytes
-	t.Logf("%.1f times the length", took)
-	require.Less(t, took, 30.0)
-	runtime.KeepAlive(j)
+	const size = MaxJSONBytes / 4
+	for _, element := range []string{"[]", "{}", "0", `""`, `{"":0}`, `{"":{}}`, `[[]]`, `{"path":"a/b/c.go","line":12,"text":"some text of the file"}`} {
+		text := "[" + strings.Repeat(element+",", size/(len(element)+1)-2) + element + "]"
+		runtime.GC()
+		base := heap()
+		root, err := decodeOne([]byte(text))
+		require.NoError(t, err)
+		runtime.GC()
+		took, guess := heap()-base, jsonMemory([]byte(text))
+		t.Logf("%s: %.1f times the length, %.1f estimated", element, float64(took)/size, float64(guess)/size)
+		require.Less(t, float64(took), 1.5*float64(guess), element)
+		runtime.KeepAlive(root)
+	}
+	a := closed(t, KindJSON, "["+strings.Repeat(`{"":0},`, MaxJSONBytes/8)+"0]")
+	_, err := a.JSON(t.Context())
+	require.ErrorIs(t, err, ErrTooLarge)
+	require.ErrorContains(t, err, "memory")
+	ordinary := parsed(t, KindItems, strings.Repeat(`{"path":"a/b/c.go","line":12,"text":"some text of the file"}`+"\n", MaxJSONBytes/64))
+	n, err := ordinary.Length(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, MaxJSONBytes/64, n, "a long ordinary one is read")
 }
 
 // TestJSONPathIsBounded: paths whose cost explodes end soon and typed; each would select far more than the document has.
