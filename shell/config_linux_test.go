@@ -85,8 +85,7 @@ func TestNotEnforceable(t *testing.T) {
 		p     policy.Policy
 		names string
 	}{
-		{"hosts", policy.Policy{Network: policy.Network{AllowedDomains: []string{"example.com"}}}, "network.allowedDomains"},
-		{"path sockets", policy.Policy{Network: policy.Network{AllowUnixSockets: []string{dir + "/sock"}}}, "network.allowUnixSockets"},
+		{"path socket that is never seen", policy.Policy{Network: policy.Network{AllowUnixSockets: []string{"/tmp/no-such-directory/sock"}}}, "network.allowUnixSockets[0]"},
 		{"read pattern", policy.Policy{Filesystem: policy.Filesystem{DenyRead: policy.Paths(dir), AllowRead: policy.Paths(dir + "/*.out")}}, "allowRead[0]"},
 		{"write pattern", policy.Policy{Filesystem: policy.Filesystem{AllowWrite: policy.Paths(dir, "/**/*.out")}}, "allowWrite[1]"},
 		{"pattern without meaning", policy.Policy{Filesystem: policy.Filesystem{DenyRead: policy.Paths(dir + "/[z-a]")}}, "denyRead[0]"},

@@ -32,6 +32,7 @@ type jailProcess struct {
 	told    func(Violation) // takes each record as it comes
 	network *network        // nil without a list of hosts
 	notes   notes           // records of the host's own
+	exposed exposed         // servers of the command that the host can reach
 
 	handle       int // a pidfd, when the plan has a keeper
 	mu           sync.Mutex
@@ -236,6 +237,7 @@ func (j *jailProcess) wait() (Completion, error) {
 	}
 	defer j.finishNotes()
 	j.network.close()
+	j.exposed.close()
 	j.breaches = j.cgroup.breaches()
 	j.mu.Lock()
 	broken := j.broken
@@ -375,6 +377,7 @@ func (j *jailProcess) discard() {
 	j.kill()
 	_, _ = j.process.Wait() // killed, as wanted
 	j.network.close()
+	j.exposed.close()
 	j.finishNotes()
 	j.release()
 }

@@ -49,7 +49,7 @@ func (j *jailProcess) receive() (jail.Message, error) {
 		case m.Connect != nil:
 			j.network.connect(m.Connect)
 		case m.Dialled != nil:
-			files = j.network.dialled(m.Dialled, files)
+			files = j.exposed.dialled(m.Dialled, files)
 		default:
 			closeAll(files)
 			return m, nil

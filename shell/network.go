@@ -1,8 +1,10 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,4 +77,28 @@ func listRemarks(rules *policy.Rules) (remarks []string) {
 		}
 	}
 	return remarks
+}
+
+// Expose opens a port of the host that leads to a server of this running command, until the command ends: port is the
+// server's on the command's own loopback, of either family, and address is the host's, "127.0.0.1:0" for any free port. It
+// gives the address that was opened. A client is refused while no server listens.
+//
+// Everybody on this machine can connect to it; an address that is not loopback is refused, and so is a command that has
+// the host's network or has ended, with CodeInvalidConfig.
+func (c *Cmd) Expose(address string, port int) (net.Addr, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, invalid("expose a port", err)
+	}
+	if a, err := netip.ParseAddr(host); err != nil || !a.IsLoopback() {
+		return nil, invalid("expose a port", fmt.Errorf("%q is no loopback address", host), "127.0.0.1:0 is any free port")
+	}
+	if port < 1 || port > 65535 {
+		return nil, invalid("expose a port", fmt.Errorf("there is no port %d", port))
+	}
+	j := c.running()
+	if j == nil {
+		return nil, invalid("expose a port", errors.New("the command is not running"))
+	}
+	return j.expose(address, port)
 }

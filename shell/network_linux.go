@@ -32,8 +32,6 @@ type network struct {
 
 	mu      sync.Mutex
 	wanted  map[netip.AddrPort]*wanted // by the address that the connection will come from
-	dialing map[int]chan reached
-	number  int
 	closed  bool
 	running sync.WaitGroup
 }
@@ -46,19 +44,13 @@ type wanted struct {
 	late     atomic.Bool
 }
 
-// reached is a connection to a server of the command's own.
-type reached struct {
-	conn net.Conn
-	err  error
-}
-
 // openNetwork begins to serve the listeners of a new jail.
 func (j *jailProcess) openNetwork(files []*os.File) error {
 	defer closeAll(files)
 	if len(files) != jail.ListenerCount || j.network != nil {
 		return &Error{Code: CodeFailed, Layer: "network", Detail: "set up a jail: its listeners did not arrive"}
 	}
-	n := &network{jail: j, wanted: map[netip.AddrPort]*wanted{}, dialing: map[int]chan reached{}}
+	n := &network{jail: j, wanted: map[netip.AddrPort]*wanted{}}
 	l := j.plan.limits
 	var err error
 	n.gateway, err = egress.New(egress.Config{
@@ -110,10 +102,6 @@ func (n *network) close() {
 	n.jail.plan.lists.remove(n.gateway)
 	n.mu.Lock()
 	n.closed = true
-	for number, waiting := range n.dialing {
-		delete(n.dialing, number)
-		waiting <- reached{err: net.ErrClosed}
-	}
 	n.mu.Unlock()
 	n.gateway.Close() // it has no error to give
 	n.running.Wait()
@@ -238,65 +226,6 @@ func (n *network) meant(c net.Conn) (egress.Meant, error) {
 		return egress.Meant{}, w.err
 	}
 	return egress.Meant{Host: c.LocalAddr().String(), Upstream: w.upstream}, nil
-}
-
-// dial connects to a server of the command's own, by way of the first process.
-func (n *network) dial(ctx context.Context, port int) (net.Conn, error) {
-	waiting := make(chan reached, 1)
-	n.mu.Lock()
-	if n.closed {
-		n.mu.Unlock()
-		return nil, net.ErrClosed
-	}
-	n.number++
-	number := n.number
-	n.dialing[number] = waiting
-	n.mu.Unlock()
-	if err := n.jail.send(jail.Message{Dial: &jail.Dial{Number: number, Port: port}}, nil); err != nil {
-		n.forget(number)
-		return nil, err
-	}
-	select {
-	case r := <-waiting:
-		return r.conn, r.err
-	case <-ctx.Done():
-		if !n.forget(number) { // it has come in this moment
-			if r := <-waiting; r.conn != nil {
-				r.conn.Close()
-			}
-		}
-		return nil, ctx.Err()
-	}
-}
-
-func (n *network) forget(number int) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	_, ok := n.dialing[number]
-	delete(n.dialing, number)
-	return ok
-}
-
-// dialled hands a connection to who asked for it. It gives back the files that are still to be closed.
-func (n *network) dialled(d *jail.Dialled, files []*os.File) []*os.File {
-	if n == nil {
-		return files
-	}
-	n.mu.Lock()
-	waiting, ok := n.dialing[d.Number]
-	delete(n.dialing, d.Number)
-	n.mu.Unlock()
-	switch {
-	case !ok:
-	case d.Errno != 0:
-		waiting <- reached{err: d.Errno}
-	case len(files) != 1:
-		waiting <- reached{err: unix.EBADMSG}
-	default:
-		conn, err := net.FileConn(files[0]) // a copy
-		waiting <- reached{conn, err}
-	}
-	return files
 }
 
 // lists are the network rules of a sandbox, and every gateway that keeps them.

@@ -4,6 +4,7 @@ package shell
 
 import (
 	"context"
+	"net"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -68,10 +69,11 @@ func (*jailPlan) end()                                         {}
 func (*jailProcess) run(context.Context, commandSpec, []*os.File) error {
 	return supported()
 }
-func (*jailProcess) wait() (Completion, error) { return Completion{}, supported() }
-func (*jailProcess) reported() Report          { return Report{} }
-func (*jailProcess) signal(os.Signal) error    { return supported() }
-func (*jailProcess) kill()                     {}
-func (*jailProcess) sound() bool               { return false }
-func (*jailProcess) end()                      {}
-func (*jailProcess) discard()                  {}
+func (*jailProcess) wait() (Completion, error)            { return Completion{}, supported() }
+func (*jailProcess) reported() Report                     { return Report{} }
+func (*jailProcess) signal(os.Signal) error               { return supported() }
+func (*jailProcess) kill()                                {}
+func (*jailProcess) sound() bool                          { return false }
+func (*jailProcess) end()                                 {}
+func (*jailProcess) discard()                             {}
+func (*jailProcess) expose(string, int) (net.Addr, error) { return nil, supported() }

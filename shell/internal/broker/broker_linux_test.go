@@ -137,7 +137,8 @@ func TestDestination(t *testing.T) {
 		address []byte
 		want    string
 	}{
-		{family(unix.AF_INET, 0, 80, 192, 0, 2, 1, 0, 0), "192.0.2.1:80"},
+		{family(unix.AF_INET, 0, 80, 192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0), "192.0.2.1:80"},
+		{family(unix.AF_INET, 0, 80, 192, 0, 2, 1, 0, 0), ""},
 		{family(unix.AF_INET, 0, 80, 192, 0, 2), ""},
 		{v6, "[::1]:443"},
 		{v6[:23], ""},

@@ -148,20 +148,19 @@ func (b *Broker) capture(socket, family int, w Wanted) unix.Errno {
 		return errno
 	}
 	if errno := b.Outside(w); errno != 0 {
-		_ = connectTo(socket, make([]byte, unix.SizeofSockaddrInet4)) // AF_UNSPEC: gives the port back
+		disconnect(socket) // gives the port back
 		return errno
 	}
 	return connectTo(socket, loopback(family, b.CapturePort))
 }
 
 // bindLoopback binds a socket to a port of 127.0.0.1, unless it has one, and gives the address. An IPv6 socket is taken to
-// loopback by IPv4, which a socket for IPv6 alone has to allow first.
+// loopback by IPv4, which a socket for IPv6 alone has to allow first. A socket that is bound says EINVAL to both: what
+// getsockname tells of a port may be left from an earlier attempt.
 func bindLoopback(socket, family int) (netip.AddrPort, unix.Errno) {
-	if bound, ok := boundTo(socket); !ok || bound.Port() != 0 {
-		return onLoopback(bound), 0
-	}
 	if family == unix.AF_INET6 {
-		if err := unix.SetsockoptInt(socket, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0); err != nil {
+		err := unix.SetsockoptInt(socket, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0)
+		if err != nil && err != unix.EINVAL {
 			return netip.AddrPort{}, errnoOf(err)
 		}
 	}
@@ -173,8 +172,17 @@ func bindLoopback(socket, family int) (netip.AddrPort, unix.Errno) {
 			_ = unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_REUSEADDR, before)
 		}
 	}
-	bound, _ := boundTo(socket)
+	bound, ok := boundTo(socket)
+	if errno == unix.EINVAL && ok && bound.Port() != 0 {
+		errno = 0
+	}
 	return onLoopback(bound), errno
+}
+
+// disconnect takes a socket back to where it was before connect. It may be there already.
+func disconnect(socket int) {
+	unspecified := make([]byte, unix.SizeofSockaddrInet4)
+	_ = connectTo(socket, unspecified)
 }
 
 // boundTo gives the address that a socket is bound to.
@@ -240,6 +248,7 @@ func connectOwn(socket int, address []byte) unix.Errno {
 		return errno
 	}
 	if refused := socketError(socket); refused != 0 {
+		disconnect(socket) // the next connect would be told of this one
 		return refused
 	}
 	return errno
