@@ -148,12 +148,15 @@ func (f *policyFlags) setNetwork(command string, n *policy.Network) error {
 		}
 		n.AllowedDomains, n.AllowUnixSockets, n.Unrestricted = nil, nil, false
 	case "unrestricted":
+		if len(f.allowDomain)+len(f.denyDomain) > 0 {
+			return usage(command, "--network unrestricted and a list of domains contradict each other")
+		}
 		n.Unrestricted = true
 	case "list":
-		return &shell.Error{
-			Code: shell.CodeUnsupportedEnv, Layer: "network", Detail: "--network list: not yet, and nothing was run",
-			Hints: []string{"--network none works, and so does --network unrestricted"},
+		if len(n.AllowedDomains) == 0 {
+			return usage(command, "--network list needs a list: --allow-domain, or network.allowedDomains of the policy")
 		}
+		n.Unrestricted = false
 	default:
 		return usage(command, fmt.Sprintf("--network %q: it is none, list or unrestricted", f.network))
 	}
