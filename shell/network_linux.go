@@ -287,8 +287,12 @@ func (j *jailProcess) refused(r *egress.Refusal) {
 // networkEvidence is what the report says about a list.
 func (p *jailPlan) networkEvidence() string {
 	n := p.lists.current().Policy().Network
-	text := fmt.Sprintf("list: %d entries, one listener that the host holds (127.0.0.1:%d, names on port %d, other connections captured)",
-		len(n.AllowedDomains), jail.ProxyPort, jail.NamePort)
+	entries := "entries"
+	if len(n.AllowedDomains) == 1 {
+		entries = "entry"
+	}
+	text := fmt.Sprintf("list: %d %s, one listener that the host holds (127.0.0.1:%d, names on port %d, other connections captured)",
+		len(n.AllowedDomains), entries, jail.ProxyPort, jail.NamePort)
 	for _, said := range listRemarks(p.lists.current()) {
 		text += "; " + said
 	}

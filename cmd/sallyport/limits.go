@@ -91,6 +91,16 @@ var limitKeys = []struct {
 		l.Descriptors = int(n)
 		return err
 	}},
+	{"connections", func(l *shell.Limits, s string) error {
+		n, err := parseCount(s)
+		if err == nil && n > 1<<16 {
+			return fmt.Errorf("%q is more than there are ports", s)
+		}
+		l.Connections = int(n)
+		return err
+	}},
+	{"net", func(l *shell.Limits, s string) (err error) { l.NetworkBytes, err = parseSize(s); return err }},
+	{"idle", func(l *shell.Limits, s string) (err error) { l.NetworkIdle, err = parseSpan(s); return err }},
 }
 
 // parseLimits reads every --limit. A key given twice is refused: which of the two was meant?

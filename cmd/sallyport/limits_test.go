@@ -37,7 +37,7 @@ func TestParseLimits(t *testing.T) {
 		{"cpu=30", "no length of time"},
 		{"cpu=0s", "no length of time"},
 		{"cpu=-1s", "no length of time"},
-		{"disk=1GiB", "unknown limit; there are: memory, pids, cpu, file, write, descriptors"},
+		{"disk=1GiB", "unknown limit; there are: memory, pids, cpu, file, write, descriptors, connections, net, idle"},
 		{"memory=1MiB,", "not KEY=VALUE"},
 	} {
 		_, err := parseLimits([]string{c.in})

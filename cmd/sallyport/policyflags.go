@@ -148,10 +148,13 @@ func (f *policyFlags) setNetwork(command string, n *policy.Network) error {
 		}
 		n.AllowedDomains, n.AllowUnixSockets, n.Unrestricted = nil, nil, false
 	case "unrestricted":
+		if len(f.allowDomain)+len(f.denyDomain) > 0 {
+			return usage(command, "--network unrestricted and a list of domains contradict each other")
+		}
 		n.Unrestricted = true
 	case "list":
 		if len(n.AllowedDomains) == 0 {
-			return usage(command, "--network list needs a list: --allow-domain, or network.allowedDomains of a policy")
+			return usage(command, "--network list needs a list: --allow-domain, or network.allowedDomains of the policy")
 		}
 		n.Unrestricted = false
 	default:
