@@ -34,14 +34,12 @@ directory, no writes, no network, of the environment PATH and TMPDIR only):
   --deny-read P         may not be read; the more specific of the two wins
   --allow-write P       may be written
   --deny-write P        may not be written; always wins over --allow-write
-  --allow-domain D      may be reached: NAME, *.NAME, address, range, localhost
-                        of this machine; with :PORT
+  --allow-domain D      may be reached: NAME, *.NAME, address, localhost; :PORT
   --deny-domain D       may not be reached; always wins over --allow-domain
   --network WHAT        none, list (of domains), unrestricted (this machine's)
   --env NAME[=VALUE]    pass NAME on from here, or set it
   --limit KEY=V,...     memory=512MiB pids=200 cpu=30s file=1GiB write=4GiB
-                        descriptors=4096; of the network connections=100 net=1GiB
-                        idle=5m
+                        descriptors=4096 connections=100 net=1GiB idle=5m
 `
 
 const runHelp = `Usage: sallyport run [flags] -- COMMAND [ARG]...
