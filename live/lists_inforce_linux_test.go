@@ -3,9 +3,6 @@ package live
 import (
 	"bufio"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,59 +14,6 @@ import (
 	"sallyport/policy"
 	"sallyport/shell"
 )
-
-// servePython answers every request on a port of its own, until it is killed.
-const servePython = `import http.server, sys
-class H(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200); self.end_headers(); self.wfile.write(b"from inside")
-    def log_message(self, *a): pass
-s = http.server.HTTPServer((sys.argv[1], 8000), H)
-print("ready", flush=True)
-s.serve_forever()`
-
-// A server of a command's own is reached from the host on the port that was asked for, and on no other; when the command
-// ends, the port is gone (conformance 24). Both families of addresses, every kind of own network.
-func TestExposedPort(t *testing.T) {
-	bothUsers(t, func(t *testing.T) {
-		f := newField(t)
-		for _, domains := range [][]string{nil, {"example.com"}} {
-			p := f.writable()
-			p.Network.AllowedDomains = domains
-			box := open(t, p, shell.Options{})
-			cmd := command(t, box, f.ws, "python3", "-c", servePython, "127.0.0.1")
-			stdout, err := cmd.StdoutPipe()
-			require.NoError(t, err)
-			require.NoError(t, explain(cmd.Start()))
-			line, err := bufio.NewReader(stdout).ReadString('\n')
-			require.NoError(t, err)
-			require.Equal(t, "ready\n", line)
-			_, err = net.DialTimeout("tcp4", "127.0.0.1:8000", time.Second)
-			require.Error(t, err, "not asked for")
-			address, err := cmd.Expose("127.0.0.1:0", 8000)
-			require.NoError(t, explain(err))
-			empty, err := cmd.Expose("127.0.0.1:0", 8001)
-			require.NoError(t, explain(err))
-			for range 20 {
-				r, err := http.Get("http://" + address.String() + "/")
-				require.NoError(t, err)
-				body, err := io.ReadAll(r.Body)
-				require.NoError(t, err)
-				require.NoError(t, r.Body.Close())
-				require.Equal(t, "from inside", string(body))
-			}
-			http.DefaultClient.CloseIdleConnections()
-			_, err = http.Get("http://" + empty.String() + "/")
-			require.Error(t, err, "nobody listens there")
-			require.NoError(t, cmd.Signal(os.Kill))
-			require.NoError(t, explain(cmd.Wait()))
-			_, err = net.DialTimeout("tcp4", address.String(), time.Second)
-			require.Error(t, err, "the command has ended")
-			_, err = cmd.Expose("127.0.0.1:0", 8000)
-			require.Error(t, err, "the command has ended")
-		}
-	})
-}
 
 // What may not be exposed is refused: other addresses than loopback, no port, and a command with the host's network.
 func TestExposeRefuses(t *testing.T) {
