@@ -35,12 +35,12 @@ directory, no writes, no network, of the environment PATH and TMPDIR only):
   --allow-write P       may be written
   --deny-write P        may not be written; always wins over --allow-write
   --allow-domain D      may be reached: example.com, *.example.com, 192.0.2.7,
-                        192.0.2.0/24, localhost:5432 of the host; :PORT limits it
+                        192.0.2.0/24, localhost:5432 of the host; with :PORT
   --deny-domain D       may not be reached, whatever is allowed
   --network WHAT        none, list (what is allowed) or unrestricted
   --env NAME[=VALUE]    pass NAME on from here, or set it
-  --limit KEY=V,...     memory=512MiB pids=200 cpu=30s file=1GiB
-                        write=4GiB descriptors=4096
+  --limit KEY=V,...     memory=512MiB pids=200 cpu=30s file=1GiB write=4GiB
+                        descriptors=4096 connections=100 net=1GiB idle=5m
 `
 
 const runHelp = `Usage: sallyport run [flags] -- COMMAND [ARG]...
@@ -57,6 +57,7 @@ Runs a command so that the kernel decides what it can reach. /tmp, /var/tmp and
   --report FILE         write what was enforced, as JSON
   --violations FILE     write each denial as a line of JSON as it happens, again
                         with its count if repeated; - is standard error
+  --expose [N:]PORT     have 127.0.0.1:N here lead to its server's port PORT
 
 ` + policyHelp + `
 Exit status: the command's own; 128+N signal N; 124 time limit; 125 sallyport

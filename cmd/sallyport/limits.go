@@ -82,6 +82,16 @@ var limitKeys = []struct {
 	}},
 	{"cpu", func(l *shell.Limits, s string) (err error) { l.CPUTime, err = parseSpan(s); return err }},
 	{"file", func(l *shell.Limits, s string) (err error) { l.FileSizeBytes, err = parseSize(s); return err }},
+	{"connections", func(l *shell.Limits, s string) error {
+		n, err := parseCount(s)
+		if err == nil && n > 1<<16 {
+			return fmt.Errorf("%q is more than there are ports", s)
+		}
+		l.Connections = int(n)
+		return err
+	}},
+	{"net", func(l *shell.Limits, s string) (err error) { l.NetworkBytes, err = parseSize(s); return err }},
+	{"idle", func(l *shell.Limits, s string) (err error) { l.NetworkIdle, err = parseSpan(s); return err }},
 	{"write", func(l *shell.Limits, s string) (err error) { l.WriteBytes, err = parseSize(s); return err }},
 	{"descriptors", func(l *shell.Limits, s string) error {
 		n, err := parseCount(s)

@@ -23,6 +23,7 @@ type runFlags struct {
 	report     string
 	violations string
 	json       bool
+	expose     []string
 }
 
 func (f *runFlags) register(set *pflag.FlagSet) {
@@ -33,6 +34,7 @@ func (f *runFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.report, "report", "", "")
 	set.StringVar(&f.violations, "violations", "", "")
 	set.BoolVar(&f.json, "json", false, "")
+	set.StringArrayVar(&f.expose, "expose", nil, "")
 }
 
 // newFlags makes a flag set that reports errors by returning them and stops at the first "--".
@@ -52,6 +54,7 @@ type run struct {
 	request *request
 	outputs *outputs
 	signals *signals
+	exposed []exposure
 }
 
 // cmdRun is `sallyport run`.
@@ -111,6 +114,13 @@ func (r *run) parseValues(set *pflag.FlagSet) (err error) {
 			return usage("run", "--timeout "+err.Error())
 		}
 	}
+	for _, text := range r.flags.expose {
+		e, err := parseExposure(text)
+		if err != nil {
+			return usage("run", "--expose "+err.Error())
+		}
+		r.exposed = append(r.exposed, e)
+	}
 	if !set.Changed("cwd") {
 		return nil
 	}
@@ -141,7 +151,10 @@ func (r *run) command(box *shell.Sandbox) (int, error) {
 	cmd.Stdin = input.command
 	if err = cmd.Start(); err == nil {
 		forwarding := r.signals.passTo(cmd)
-		err = cmd.Wait()
+		if err = r.expose(cmd); err != nil {
+			_ = cmd.Signal(os.Kill) // nobody could reach what it is started for
+		}
+		err = errors.Join(err, cmd.Wait())
 		forwarding.stop()
 	}
 	return r.finish(box, cmd, errors.Join(err, input.end()))
