@@ -3,9 +3,11 @@ package shell_test
 import (
 	"bytes"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,6 +49,65 @@ func TestNothingLeaks(t *testing.T) {
 	noChildren(t)
 	require.Equal(t, mounts, read(t, "/proc/self/mountinfo"))
 	eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines }, "goroutines are left")
+}
+
+// TestNothingOfANetworkLeaks: after 100 commands that were refused hosts by name, by proxy and by connect, that reached a
+// service of the host and were killed with a connection open, nothing of their networks is left. A name of a port is freed
+// by the command that had it exposed.
+func TestNothingOfANetworkLeaks(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte("hello")) // the command may be gone
+			_ = c.Close()
+		}
+	}()
+	defer func() {
+		require.NoError(t, l.Close())
+		<-served
+	}()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	box := open(t, policy.Policy{Network: policy.Network{AllowedDomains: []string{"localhost:" + port}}}, shell.Options{Warm: -1})
+	attempts := `for to in 127.0.0.1/` + port + ` 198.51.100.1/80 127.0.0.1/3128 evil.test/80; do bash -c "exec 3<>/dev/tcp/$to && head -c 5 <&3" & done 2>/dev/null; sleep 0.03; kill -9 $$`
+	run := func() {
+		cmd := script(t, box, attempts)
+		require.NoError(t, cmd.Start())
+		_, err := cmd.Expose("127.0.0.1:0", 8000)
+		require.NoError(t, err)
+		require.NoError(t, cmd.Wait())
+		require.Equal(t, "SIGKILL", cmd.Completion.Signal)
+	}
+	run()
+	withoutGC(t)
+	before, goroutines := descriptors(t), runtime.NumGoroutine()
+	for range 100 / slowness {
+		run()
+	}
+	eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines }, "goroutines are left")
+	// The runtime keeps a few pipes to splice with, whoever it was for; a pipe a command would be a hundred.
+	const kept = 8
+	eventually(t, func() bool {
+		now := descriptors(t)
+		return pipes(now) <= pipes(before)+kept && len(now)-pipes(now) <= len(before)-pipes(before)
+	}, "descriptors are left")
+	noChildren(t)
+}
+
+func pipes(open []string) (n int) {
+	for _, d := range open {
+		if strings.HasPrefix(d, "pipe:") {
+			n++
+		}
+	}
+	return n
 }
 
 // TestPipesAreClosed: the pipes that a caller asked for and did not close are closed by Wait.
