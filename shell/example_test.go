@@ -212,6 +212,28 @@ func ExampleReport() {
 	// NoNewPrivs: 1
 }
 
+// Take a host away from commands that run: its connections are cut, and the next attempt is refused.
+func ExampleSandbox_SetNetwork() {
+	ctx := context.Background()
+	list := policy.Network{AllowedDomains: []string{"api.example.com:443", "*.example.org"}}
+	box, err := shell.Open(ctx, policy.Policy{Network: list}, shell.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer box.Close()
+	fmt.Println(box.Rules().Connect("api.example.com", 443).Allowed)
+	list.AllowedDomains = list.AllowedDomains[1:]
+	if err := box.SetNetwork(list); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(box.Rules().Connect("api.example.com", 443).Reason)
+	// Output:
+	// true
+	// tried to connect to api.example.com:443, which is not on the allow-list
+}
+
 // Explain a decision without running anything.
 func ExampleCompile() {
 	rules, err := shell.Compile(policy.Policy{Filesystem: policy.Filesystem{
