@@ -64,8 +64,9 @@ func (o FetchOptions) withDefaults() FetchOptions {
 // A body that is no UTF-8 comes as bytes (a Uint8Array) instead of text. A status of 404 is an answer and no error. What
 // is not allowed is a refusal that the guest can catch: the codes are those of the proxy of a confined process ("blocked_by_allowlist",
 // "blocked_by_denylist", "blocked_by_sandbox_runtime"), and "bad_request", "too_large", "redirect_refused" and
-// "unreachable" besides. Redirects are followed up to a number, each to a host that is judged anew; credentials in
-// headers are not sent to another origin, and https does not lead to http.
+// "unreachable" besides. Redirects are followed up to a number, each to a host that is judged anew; to
+// another origin go only headers that cannot be credentials, such as Accept and Content-Type, and the body where the
+// status says so (307 and 308); https does not lead to http.
 //
 // A call uses its own connections, and they end with it. There are no cookies and no cache. It is not gated by itself: see
 // Gated. It fails only when a policy that reaches nothing cannot be made.

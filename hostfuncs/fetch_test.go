@@ -39,12 +39,17 @@ func newSite(t *testing.T, start func(http.Handler) *httptest.Server) *site {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		fmt.Fprintf(w, "%s %s %q auth=%q x=%q", r.Method, r.URL.Path, body, r.Header.Get("Authorization"), r.Header.Get("X-Own"))
+		fmt.Fprintf(w, "%s %s %q auth=%q x=%q lang=%q", r.Method, r.URL.Path, body, r.Header.Get("Authorization"), r.Header.Get("X-Own"),
+			r.Header.Get("Accept-Language"))
 	})
 	mux.HandleFunc("/404", http.NotFound)
 	mux.HandleFunc("/bytes", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte{0xff, 0, 1}) })
 	mux.HandleFunc("/long", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 1001)) })
 	mux.HandleFunc("/bomb", bomb)
+	mux.HandleFunc("/drip", drip)
+	mux.HandleFunc("/names", func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["__proto__"], w.Header()["constructor"] = []string{"a"}, []string{"b"}
+	})
 	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, s.other+"/there", http.StatusFound) })
 	mux.HandleFunc("/round", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/round", http.StatusFound) })
 	mux.HandleFunc("/file", func(w http.ResponseWriter, r *http.Request) {
@@ -74,6 +79,19 @@ func bomb(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(b.Bytes())
 }
 
+// drip sends packed pieces with nothing in them, for as long as somebody takes them.
+func drip(w http.ResponseWriter, r *http.Request) {
+	var b bytes.Buffer
+	_ = gzip.NewWriter(&b).Close()
+	piece := bytes.Repeat(b.Bytes(), 1000)
+	w.Header().Set("Content-Encoding", "gzip")
+	for r.Context().Err() == nil {
+		if _, err := w.Write(piece); err != nil {
+			return
+		}
+	}
+}
+
 func (s *site) host(t *testing.T) string {
 	u, err := url.Parse(s.URL)
 	require.NoError(t, err)
@@ -98,14 +116,15 @@ func TestFetch(t *testing.T) {
 	onEngines(t, func(t *testing.T, e compartment.Engine) {
 		power := fetchOf(t, hostfuncs.FetchOptions{}, s.host(t))
 		for _, r := range []struct{ source, want string }{
-			{`const r = await fetch(BASE + "/a"); [r.status, r.ok, r.url === BASE + "/a", r.text]`, `[200,true,true,"GET /a \"\" auth=\"\" x=\"\""]`},
+			{`const r = await fetch(BASE + "/a"); [r.status, r.ok, r.url === BASE + "/a", r.text]`, `[200,true,true,"GET /a \"\" auth=\"\" x=\"\" lang=\"\""]`},
 			{`(await fetch(BASE + "/a", { method: "post", body: "hello", headers: { Authorization: "t", "X-Own": "é" } })).text`,
-				`"POST /a \"hello\" auth=\"t\" x=\"é\""`},
-			{`(await fetch(BASE + "/a", { method: "PUT", body: new Uint8Array([104, 105]) })).text`, `"PUT /a \"hi\" auth=\"\" x=\"\""`},
+				`"POST /a \"hello\" auth=\"t\" x=\"é\" lang=\"\""`},
+			{`(await fetch(BASE + "/a", { method: "PUT", body: new Uint8Array([104, 105]) })).text`, `"PUT /a \"hi\" auth=\"\" x=\"\" lang=\"\""`},
 			{`const r = await fetch(BASE + "/404"); [r.status, r.ok]`, `[404,false]`},
 			{`const r = await fetch(BASE + "/a", { method: "HEAD" }); [r.status, r.text]`, `[200,""]`},
 			{`const r = await fetch(BASE + "/bytes"); [r.text === undefined, Array.from(r.bytes)]`, `[true,[255,0,1]]`},
 			{`(await fetch(BASE + "/a")).headers["content-type"]`, `"text/plain; charset=utf-8"`},
+			{`const h = (await fetch(BASE + "/names")).headers; [Object.getPrototypeOf(h) === Object.prototype || Object.getPrototypeOf(h) === null, Object.getOwnPropertyDescriptor(h, "__proto__").value, h.constructor]`, `[true,"a","b"]`},
 			{`typeof (await fetch(BASE + "/a#secret")).text`, `"string"`},
 		} {
 			c := open(t, e, compartment.Limits{}, power)
@@ -216,7 +235,7 @@ func TestFetchAnswers(t *testing.T) {
 	s := newSite(t, httptest.NewServer)
 	onEngines(t, func(t *testing.T, e compartment.Engine) {
 		c := open(t, e, compartment.Limits{}, fetchOf(t, hostfuncs.FetchOptions{ResponseBytes: 1000, Redirects: 3}, s.host(t)))
-		for path, want := range map[string]string{"/long": "too_large", "/bomb": "too_large", "/round": "redirect_refused", "/file": "unreachable"} {
+		for path, want := range map[string]string{"/long": "too_large", "/bomb": "too_large", "/drip": "too_large", "/round": "redirect_refused", "/file": "unreachable"} {
 			code, text := refused(t, c, `fetch("`+s.URL+path+`")`)
 			require.Equal(t, want, code, "%s: %s", path, text)
 			require.NotContains(t, text, "passwd")
@@ -227,15 +246,22 @@ func TestFetchAnswers(t *testing.T) {
 	})
 }
 
-// TestFetchKeepsCredentials: a redirect to another origin does not take credentials along; one to the same origin does.
+// TestFetchKeepsCredentials: a redirect to another origin takes no header along that could be a credential, neither at once nor
+// after one more that stays there or leads back; one to the same origin takes all.
 func TestFetchKeepsCredentials(t *testing.T) {
 	a, b := newSite(t, httptest.NewServer), newSite(t, httptest.NewServer)
 	a.other, b.other = b.URL, b.URL
+	back := newSite(t, httptest.NewServer)
+	back.other = a.URL + "/away?"
+	a2 := newSite(t, httptest.NewServer)
+	a2.other = b.URL + "/away?"
 	onEngines(t, func(t *testing.T, e compartment.Engine) {
-		c := open(t, e, compartment.Limits{}, fetchOf(t, hostfuncs.FetchOptions{}, a.host(t), b.host(t)))
-		source := `(await fetch("%s/away", { headers: { Authorization: "secret", "X-Own": "kept" } })).text`
-		require.JSONEq(t, `"GET /there \"\" auth=\"\" x=\"kept\""`, data(t, c, fmt.Sprintf(source, a.URL)))
-		require.JSONEq(t, `"GET /there \"\" auth=\"secret\" x=\"kept\""`, data(t, c, fmt.Sprintf(source, b.URL)))
+		c := open(t, e, compartment.Limits{}, fetchOf(t, hostfuncs.FetchOptions{}, a.host(t), b.host(t), a2.host(t), back.host(t)))
+		source := `(await fetch("%s/away", { headers: { Authorization: "secret", "X-Own": "secret", "Accept-Language": "kept" } })).text`
+		for _, from := range []*site{a, a2, back} {
+			require.JSONEq(t, `"GET /there \"\" auth=\"\" x=\"\" lang=\"kept\""`, data(t, c, fmt.Sprintf(source, from.URL)))
+		}
+		require.JSONEq(t, `"GET /there \"\" auth=\"secret\" x=\"secret\" lang=\"kept\""`, data(t, c, fmt.Sprintf(source, b.URL)))
 	})
 }
 

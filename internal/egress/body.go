@@ -108,10 +108,13 @@ func (f *forwarder) line(s side, w *bufio.Writer, strict bool) (string, error) {
 		return "", err
 	}
 	line, err := readLine(s.br, maxChunkLine, strict)
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
+	switch {
+	case err != nil:
+		return line, orEarly(err)
+	case f.g.over(s.count, int64(len(line))+2): // extensions may be thousands of times as long as the chunks
+		return line, errBytes
 	}
-	return line, err
+	return line, nil
 }
 
 func (f *forwarder) fill(s side, w *bufio.Writer) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 
 	"sallyport/policy"
@@ -22,7 +23,8 @@ type Meant struct {
 // connected to this listener instead. meant says for which, by the remote address of the connection; an error refuses it.
 // ServeCaptured returns at once.
 //
-// An address that stands for a name is judged as the name. A loopback address is the host's localhost.
+// An address that stands for a name is judged as the name. A loopback address is the host's localhost, if it is not granted
+// as it is.
 func (g *Gateway) ServeCaptured(ln net.Listener, meant func(net.Conn) (Meant, error)) {
 	g.accept(ln, func(c client) {
 		m, err := meant(c.Conn)
@@ -47,6 +49,12 @@ func (g *Gateway) ServeCaptured(ln net.Listener, meant func(net.Conn) (Meant, er
 			defer u.Close()
 		}
 		g.tunnel(c, nil, u)
+	}, func(conn net.Conn) {
+		reset(conn)
+		// What was dialled for it would otherwise wait for ever, and a child could have the host open as many as it likes.
+		if m, err := meant(conn); err == nil && m.Upstream != nil {
+			m.Upstream.Close()
+		}
 	})
 }
 
@@ -74,12 +82,13 @@ func (g *Gateway) ConnectCaptured(ctx context.Context, host string, port int) (*
 
 // Grants says whether the present rules let a captured connection be tried, and records nothing.
 func (g *Gateway) Grants(host string, port int) bool {
-	_, refusal := g.decide(g.rules.Load(), asCaptured(host), port)
+	rules := g.rules.Load()
+	_, refusal := g.decide(rules, asCaptured(rules, host, port), port)
 	return refusal == nil
 }
 
 func (g *Gateway) connectCaptured(ctx context.Context, host string, port int, how string) (*Upstream, error) {
-	u, err := g.dial(ctx, asCaptured(host), port)
+	u, err := g.dial(ctx, asCaptured(g.rules.Load(), host, port), port)
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
 		if c, ok := ctx.Value(callerKey{}).(Caller); ok {
@@ -94,10 +103,11 @@ func (g *Gateway) connectCaptured(ctx context.Context, host string, port int, ho
 }
 
 // asCaptured turns a loopback address into the name by which the host's loopback is granted. A program that looked
-// localhost up has nothing but the address left.
-func asCaptured(host string) string {
+// localhost up has nothing but the address left. An address that is granted itself stays.
+func asCaptured(rules *policy.Rules, host string, port int) string {
 	if c, err := policy.CanonicalHost(host); err == nil {
-		if a, err := netip.ParseAddr(c); err == nil && (a == loopbacks[0] || a == loopbacks[1]) {
+		a, err := netip.ParseAddr(c)
+		if err == nil && slices.Contains(loopbacks, a) && !rules.Connect(c, port).Allowed {
 			return localhost
 		}
 	}

@@ -33,6 +33,10 @@ func (g *Gateway) dial(ctx context.Context, host string, port int) (*Upstream, e
 	if refusal != nil {
 		return nil, refusal
 	}
+	if refusal := g.reserve(t); refusal != nil {
+		return nil, refusal
+	}
+	defer g.release()
 	addresses, err := g.addresses(ctx, t)
 	if err != nil {
 		return nil, failure(t, err)

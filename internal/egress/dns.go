@@ -65,7 +65,7 @@ func (g *Gateway) ServeDNS(ln net.Listener) {
 				return
 			}
 		}
-	})
+	}, hangUp)
 }
 
 // answerSafely is answerDNS for a packet that may hit a fault in the parser: a child must not be able to end the host.

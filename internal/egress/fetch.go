@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Fetcher makes HTTP requests for code that has no sockets of its own. Each connection it needs, that of a redirect too, is
@@ -82,8 +83,9 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	call := &fetchCall{Fetcher: f, left: wireTimes*f.Bytes + wireSlack}
 	transport := &http.Transport{
-		DialContext:            f.dial,
+		DialContext:            call.dial,
 		TLSClientConfig:        &tls.Config{RootCAs: f.Roots, MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2:      true,
 		DisableKeepAlives:      true, // nothing outlives its call
@@ -94,7 +96,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	client := &http.Client{Transport: transport, CheckRedirect: f.follow}
 	answer, err := client.Do(req)
 	if err != nil {
-		return nil, plain(err)
+		return nil, call.plain(err)
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, f.Bytes+1))
@@ -102,13 +104,59 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	case int64(len(body)) > f.Bytes:
 		return nil, ErrTooLong
 	case err != nil:
-		return nil, plain(err)
+		return nil, call.plain(err)
 	}
 	return &Response{Status: answer.StatusCode, URL: answer.Request.URL.String(), Headers: flat(answer.Header), Body: body}, nil
 }
 
+// What may come in for one call: the bytes of a body, small chunks and records around them, and heads. It ends what
+// would go on without adding to the body, as empty gzip members do.
+const (
+	wireTimes = 4
+	wireSlack = 1 << 20 // bytes
+)
+
+// fetchCall is one call, with the redirects of it.
+type fetchCall struct {
+	*Fetcher
+	mu   sync.Mutex
+	left int64 // bytes that may still come in
+}
+
+// metered is a connection of a call.
+type metered struct {
+	*Upstream
+	call *fetchCall
+}
+
+// Read refuses with ErrTooLong when the call has had all its bytes.
+func (m metered) Read(b []byte) (int, error) {
+	if m.call.take(0) {
+		return 0, ErrTooLong
+	}
+	n, err := m.Upstream.Read(b)
+	m.call.take(n)
+	return n, err
+}
+
+// take takes bytes off what may come in, and says whether nothing is left.
+func (c *fetchCall) take(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left -= int64(n)
+	return c.left <= 0
+}
+
+// plain is plain for an error of the call: how a library words the end of a connection is not known.
+func (c *fetchCall) plain(err error) error {
+	if c.take(0) {
+		return ErrTooLong
+	}
+	return plain(err)
+}
+
 // dial is how the transport comes to a connection, whatever it wants one for.
-func (f *Fetcher) dial(ctx context.Context, _, address string) (net.Conn, error) {
+func (f *fetchCall) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	host, number, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, &RequestError{"its URL has no host"}
@@ -125,7 +173,7 @@ func (f *Fetcher) dial(ctx context.Context, _, address string) (net.Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	return u, nil
+	return metered{u, f}, nil
 }
 
 // follow decides about a redirect. The request that it is handed is the next one; where it goes is judged when it is dialled.
@@ -140,13 +188,22 @@ func (f *Fetcher) follow(next *http.Request, before []*http.Request) error {
 		return ErrNoDowngrade
 	}
 	next.Header.Del("Referer") // it may carry a secret of the URL before
-	if !sameOrigin(last, next.URL) {
-		for _, h := range []string{"Authorization", "Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token"} {
-			next.Header.Del(h)
+	// The client puts all headers of the first request into each one after it. So the origin that counts is the first, and
+	// who has left it once has left it.
+	left := func(r *http.Request) bool { return !sameOrigin(before[0].URL, r.URL) }
+	if left(next) || slices.ContainsFunc(before, left) {
+		for h := range next.Header {
+			if !slices.Contains(harmlessHeaders, h) {
+				next.Header.Del(h)
+			}
 		}
 	}
 	return nil
 }
+
+// harmlessHeaders go along to another origin; every other one could be a credential, whatever its name is.
+var harmlessHeaders = []string{"Accept", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Language", "Content-Type",
+	"If-Modified-Since", "If-None-Match", "If-Range", "Pragma", "Range", "User-Agent"}
 
 func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)

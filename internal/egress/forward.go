@@ -22,6 +22,8 @@ type forwarder struct {
 	up   *Upstream
 	upbr *bufio.Reader
 	used time.Time // when the last exchange over up ended
+
+	begun bool // the answer to the present request is on its way to the client
 }
 
 func (f *forwarder) hangUp() {
@@ -89,9 +91,15 @@ func (f *forwarder) exchange(r *request) (keep bool, err error) {
 	if f.g.limits.Idle > 0 {
 		f.up.SetDeadline(time.Time{})
 	}
-	if _, err := f.up.Conn.Write(r.outgoing(f.up.target)); err != nil {
+	out := r.outgoing(f.up.target)
+	if f.g.over(&f.g.sent, int64(len(out))) {
+		return false, bytesReached(f.up.target)
+	}
+	if _, err := f.up.Conn.Write(out); err != nil {
 		return false, f.broken(err)
 	}
+	f.begun = false
+	t := f.up.target // which settle may take away
 	sent := make(chan error, 1)
 	if r.framing.empty() {
 		sent <- nil
@@ -104,8 +112,11 @@ func (f *forwarder) exchange(r *request) (keep bool, err error) {
 	unsent := f.settle(sent, keep && err == nil)
 	var fault headError
 	switch {
+	case f.begun && err != nil: // what has begun to be answered is not answered once more
 	case errors.As(unsent, &fault) && err != nil:
 		err = protocolFault(shown(r.host), r.port, "%s", string(fault))
+	case errors.Is(unsent, errBytes) && err != nil:
+		err = bytesReached(t)
 	case errors.Is(unsent, errUnsent) && err == nil:
 		linger(f.c.Conn)
 	}
@@ -134,8 +145,8 @@ func (f *forwarder) settle(sent chan error, patient bool) error {
 	f.c.SetReadDeadline(time.Now())
 	err := <-sent
 	f.c.SetReadDeadline(time.Time{})
-	if fault := headError(""); errors.As(err, &fault) {
-		return fault
+	if fault := headError(""); errors.As(err, &fault) || errors.Is(err, errBytes) {
+		return err
 	}
 	return errUnsent
 }
@@ -193,6 +204,9 @@ func (f *forwarder) receive(r *request) (keep bool, err error) {
 		if err != nil {
 			return false, f.broken(err)
 		}
+		if f.g.over(&f.g.received, int64(h.size)) {
+			return false, bytesReached(f.up.target)
+		}
 		a, err := parseResponse(h, r)
 		if err != nil {
 			return false, f.broken(err)
@@ -239,11 +253,13 @@ func (f *forwarder) switchOver(a *response) error {
 func (f *forwarder) pass(r *request, a *response) (keep bool, err error) {
 	decode := a.framing.chunked && r.minor == 0
 	last := r.close || a.framing.length < 0 || decode
+	f.begun = true
 	err = f.body(side{f.c.Conn, f.up.Conn, f.upbr, &f.g.received}, a.outgoing(last, decode), a.framing, !decode, false)
 	if errors.Is(err, errBytes) {
-		f.g.refuse(limitReached(f.up.target.host, f.up.target.port, "bytes", "raise the limit of bytes, or have the command move less"), "cut")
+		f.g.refuse(bytesReached(f.up.target), "cut")
 	}
-	if err != nil || a.close {
+	// What came after the answer answers nothing. Kept, it would be taken for the answer to the next request.
+	if err != nil || a.close || f.upbr.Buffered() > 0 {
 		f.hangUp()
 	}
 	return !last && err == nil, err

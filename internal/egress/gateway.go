@@ -24,7 +24,8 @@ type Config struct {
 
 // Limits bound what one child can have. A zero field is its default.
 type Limits struct {
-	// Connections at once, of all listeners together; 256. One more is told so, and twice as many are not even answered.
+	// Connections at once, of all listeners together; 256. One more is told so, and twice as many are not even answered. There
+	// are no more than twice as many to hosts either, which matters for those that were made for a client yet to come.
 	Connections int
 	// Names that have an address of their own; 16384. The one that was not asked for the longest is forgotten.
 	Names int
@@ -38,7 +39,8 @@ type Limits struct {
 	Dial time.Duration
 	// Idle ends a connection over which nothing went for that long; zero never does.
 	Idle time.Duration
-	// Bytes that may go both ways together; zero is no limit. What is under way is cut within a piece (pieceBytes).
+	// Bytes that may go both ways together, heads of requests and answers too; zero is no limit. A connection under way is cut
+	// within a piece (smallPieceBytes), and after that nothing is connected any more.
 	Bytes int64
 }
 
@@ -62,6 +64,14 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// rest is how long a connection may lie between two requests.
+func (l Limits) rest() time.Duration {
+	if l.Idle > 0 {
+		return min(l.KeepAlive, l.Idle)
+	}
+	return l.KeepAlive
+}
+
 // Gateway judges and carries the connections of one child. Its methods may be called from several goroutines.
 type Gateway struct {
 	rules    atomic.Pointer[policy.Rules]
@@ -80,6 +90,7 @@ type Gateway struct {
 	closed    bool
 	open      map[io.Closer]struct{} // listeners and accepted connections
 	clients   int                    // accepted connections
+	dialling  int                    // connections to hosts that are being made
 	upstreams map[*Upstream]struct{}
 	running   sync.WaitGroup
 
@@ -119,7 +130,7 @@ func New(c Config) (*Gateway, error) {
 
 // Stats counts since the gateway was made.
 type Stats struct {
-	Sent, Received int64 // bytes to and from the hosts, heads of requests not counted
+	Sent, Received int64 // bytes to and from the hosts
 	Refused        int64
 	Clients        int // accepted connections that are open
 	Upstreams      int // connections to hosts that are open
@@ -206,8 +217,8 @@ type client struct {
 	over bool
 }
 
-// accept takes connections from a listener until it closes.
-func (g *Gateway) accept(ln net.Listener, serve func(client)) {
+// accept takes connections from a listener until it closes. turnAway gets those that are far too many, and must be quick.
+func (g *Gateway) accept(ln net.Listener, serve func(client), turnAway func(net.Conn)) {
 	g.begin(ln, func() {
 		var wait time.Duration
 		for {
@@ -215,13 +226,15 @@ func (g *Gateway) accept(ln net.Listener, serve func(client)) {
 			switch {
 			case err == nil:
 				wait = 0
-				g.start(conn, serve)
+				g.start(conn, serve, turnAway)
 			case isClosed(err) || !g.pause(&wait):
 				return
 			}
 		}
 	})
 }
+
+func hangUp(c net.Conn) { c.Close() }
 
 // pause waits before the next Accept, longer each time: out of descriptors is a state that passes. It says whether the
 // gateway is still open.
@@ -235,12 +248,12 @@ func (g *Gateway) pause(wait *time.Duration) bool {
 	}
 }
 
-func (g *Gateway) start(conn net.Conn, serve func(client)) {
+func (g *Gateway) start(conn net.Conn, serve func(client), turnAway func(net.Conn)) {
 	g.mu.Lock()
 	n := g.clients
 	if n >= 2*g.limits.Connections {
 		g.mu.Unlock()
-		conn.Close()
+		g.begin(conn, func() { turnAway(conn) })
 		return
 	}
 	g.clients++

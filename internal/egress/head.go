@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,9 @@ import (
 type head struct {
 	first  string
 	fields []field
+	size   int // bytes
+	// connection are the options of Connection, in lower case.
+	connection []string
 }
 
 type field struct{ name, value string }
@@ -29,19 +33,24 @@ const maxFields = 256 // of one head; servers take about a hundred
 // because the next program on the way may read those differently. Servers get more leave: they are not who attacks.
 func readHead(br *bufio.Reader, limit int, strict bool) (head, error) {
 	var h head
-	size := 0
 	for n := 0; ; n++ {
-		line, err := readLine(br, limit-size, strict)
+		line, err := readLine(br, limit-h.size, strict)
 		if err != nil {
 			if err == io.EOF && n > 0 {
 				err = io.ErrUnexpectedEOF
 			}
 			return h, err
 		}
-		size += len(line) + 2
+		h.size += len(line) + 2
 		switch {
+		case n > 2*maxFields: // folded: each is a copy of what the field has so far
+			return h, headFault("more than %d lines", 2*maxFields)
 		case line == "" && n == 0: // RFC 9112 2.2: an empty line before a request is skipped
 		case line == "":
+			h.connection = h.list("Connection")
+			if len(h.connection) > maxFields { // each is compared with each field
+				return h, headFault("more than %d options in Connection", maxFields)
+			}
 			return h, nil
 		case h.first == "":
 			if n > 1 {
@@ -151,10 +160,9 @@ var hopByHop = map[string]bool{
 
 // endToEnd appends the fields that go on to the other side.
 func (h head) endToEnd(b []byte, keepHost bool) []byte {
-	named := h.list("Connection")
 	for _, f := range h.fields {
 		lower := strings.ToLower(f.name)
-		if hopByHop[lower] && !(keepHost && lower == "host") || contains(named, lower) {
+		if hopByHop[lower] && !(keepHost && lower == "host") || slices.Contains(h.connection, lower) {
 			continue
 		}
 		b = append(b, f.name...)
@@ -163,13 +171,4 @@ func (h head) endToEnd(b []byte, keepHost bool) []byte {
 		b = append(b, "\r\n"...)
 	}
 	return b
-}
-
-func contains(list []string, s string) bool {
-	for _, m := range list {
-		if m == s {
-			return true
-		}
-	}
-	return false
 }

@@ -30,11 +30,25 @@ const (
 
 func bad(fault string) hello { return hello{state: helloBad, fault: fault} }
 
-// readHello reads the client hello at the beginning of a stream, over as many records as it takes.
-func readHello(b []byte) hello {
-	var message []byte
-	begun := false
-	for len(b) > 0 {
+// maxEmptyRecords before a hello; Go's TLS takes 16 and OpenSSL 32. Without a bound they could go on for as long as there is
+// memory.
+const maxEmptyRecords = 32
+
+// helloReader reads the client hello at the beginning of a stream, over as many records as it takes. A record is looked at
+// once, when it is whole: a hello in thousands of them would otherwise cost the square of their number.
+type helloReader struct {
+	read    int    // how much of the stream is in message, or was nothing
+	message []byte // of the handshake, so far
+	empty   int
+}
+
+func readHello(b []byte) hello { return new(helloReader).next(b) }
+
+// next looks at the whole of the stream so far, of which it has seen a part before.
+func (r *helloReader) next(stream []byte) hello {
+	for r.read < len(stream) {
+		b := stream[r.read:]
+		begun := len(r.message) > 0
 		frame := readFrame(b)
 		switch {
 		case frame == framePartial:
@@ -44,22 +58,31 @@ func readHello(b []byte) hello {
 		case frame == frameNone:
 			return hello{state: helloNone}
 		case frame == frameEmpty && !begun:
-			b = b[5:]
+			if r.empty++; r.empty > maxEmptyRecords {
+				return bad("more empty records than a server takes")
+			}
+			r.read += 5
 			continue
 		}
-		begun = true
 		n := int(b[3])<<8 | int(b[4])
-		if frame != frameHandshake || n > maxFragment {
+		switch {
+		case frame != frameHandshake || n > maxFragment:
 			return bad("a TLS record that does not belong before the hello")
+		case !begun && len(b) > 5 && b[5] != typeClientHello:
+			return bad("a handshake that does not begin with a client hello")
+		case len(b) < 5+n:
+			return hello{}
 		}
-		message = append(message, b[5:min(5+n, len(b))]...)
-		if h := parseHello(message); h.state != helloPartial {
+		r.message = append(r.message, b[5:5+n]...)
+		r.read += 5 + n
+		if h := parseHello(r.message); h.state != helloPartial {
 			return h
 		}
-		b = b[min(5+n, len(b)):]
 	}
 	return hello{}
 }
+
+const typeClientHello = 1
 
 // frame is what the next record of a stream is.
 type frame int
@@ -102,11 +125,8 @@ func readFrame(b []byte) frame {
 	return frameNone
 }
 
-// parseHello reads a handshake message.
+// parseHello reads a handshake message that begins a client hello.
 func parseHello(m []byte) hello {
-	if len(m) > 0 && m[0] != 1 {
-		return bad("a handshake that does not begin with a client hello")
-	}
 	if len(m) < 4 {
 		return hello{}
 	}

@@ -10,14 +10,14 @@ import (
 
 // ServeProxy speaks HTTP and SOCKS5 on a listener, until the gateway or the listener closes. It returns at once; the
 // listener is the gateway's from then on.
-func (g *Gateway) ServeProxy(ln net.Listener) { g.accept(ln, g.serveProxy) }
+func (g *Gateway) ServeProxy(ln net.Listener) { g.accept(ln, g.serveProxy, hangUp) }
 
 const bufferBytes = 8 << 10 // of a reader; a longer line is read in pieces
 
 // serveProxy tells the protocols apart by the first byte.
 func (g *Gateway) serveProxy(c client) {
 	br := bufio.NewReaderSize(c.Conn, bufferBytes)
-	c.SetReadDeadline(time.Now().Add(g.limits.KeepAlive))
+	c.SetReadDeadline(time.Now().Add(g.limits.rest()))
 	first, err := br.Peek(1)
 	if err != nil {
 		return
@@ -42,7 +42,7 @@ func (g *Gateway) serveProxy(c client) {
 
 // next serves one request, and says whether another one may follow.
 func (f *forwarder) next() bool {
-	f.c.SetDeadline(time.Now().Add(f.g.limits.KeepAlive))
+	f.c.SetDeadline(time.Now().Add(f.g.limits.rest()))
 	if _, err := f.br.Peek(1); err != nil {
 		return false
 	}
@@ -111,7 +111,8 @@ func linger(c net.Conn) {
 func (f *forwarder) connect(r *request) bool {
 	u, err := f.g.dial(f.g.ctx, r.host, r.port)
 	if err != nil {
-		return f.answer(r, err, false)
+		// The last answer: a program that did not wait for it has begun to speak to its host, and that is no request.
+		return f.answer(r, err, true)
 	}
 	defer u.Close()
 	if _, err := io.WriteString(f.c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {

@@ -141,6 +141,10 @@ func protocolFault(host string, port int, format string, args ...any) *Refusal {
 	}
 }
 
+func bytesReached(t target) *Refusal {
+	return limitReached(t.host, t.port, "bytes", "raise the limit of bytes, or have the command move less")
+}
+
 func limitReached(host string, port int, what, remedy string) *Refusal {
 	return &Refusal{
 		Operation: OpConnect, Host: host, Port: port, Code: CodeRuntime,

@@ -59,12 +59,11 @@ func parseRequest(h head) (*request, error) {
 	if err != nil {
 		return r, err
 	}
-	connection := append(h.list("Connection"), h.list("Proxy-Connection")...)
-	r.close = r.minor == 0 || slices.Contains(connection, "close")
+	r.close = r.minor == 0 || slices.Contains(h.connection, "close") || slices.Contains(h.list("Proxy-Connection"), "close")
 	if r.framing, err = requestFraming(h, r.minor); err != nil {
 		return r, err
 	}
-	r.upgrade = r.minor == 1 && r.framing.empty() && slices.Contains(connection, "upgrade") && slices.Equal(h.list("Upgrade"), []string{"websocket"})
+	r.upgrade = r.minor == 1 && r.framing.empty() && slices.Contains(h.connection, "upgrade") && slices.Equal(h.list("Upgrade"), []string{"websocket"})
 	return r, nil
 }
 

@@ -25,7 +25,7 @@ func parseResponse(h head, r *request) (*response, error) {
 	}
 	a := &response{head: h, status: int(status)}
 	a.bare = r.method == "HEAD" || status < 200 || status == 204 || status == 304
-	a.close = version == "HTTP/1.0" || slices.Contains(h.list("Connection"), "close")
+	a.close = version == "HTTP/1.0" || slices.Contains(h.connection, "close")
 	if !a.bare {
 		if a.framing, err = responseFraming(h); err != nil {
 			return nil, err

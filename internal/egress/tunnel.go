@@ -27,11 +27,9 @@ func (g *Gateway) tunnel(c client, early []byte, u *Upstream) {
 func (g *Gateway) firstFlight(c client, early []byte, t target) ([]byte, error) {
 	buf := append(make([]byte, 0, max(4096, len(early))), early...)
 	begun := false
+	reader := helloReader{}
 	for {
-		h := hello{}
-		if len(buf) > 0 {
-			h = readHello(buf)
-		}
+		h := reader.next(buf)
 		if h.state == helloNone && t.port == 443 {
 			h = oldHello(buf)
 		}

@@ -81,8 +81,9 @@ func reset(c net.Conn) {
 }
 
 const (
-	pieceBytes     = 1 << 20  // moved before the counters are looked at again
-	idlePieceBytes = 64 << 10 // the same when idle time is limited: a slow piece must not pass for an idle one
+	pieceBytes = 1 << 20 // moved before the counters are looked at again
+	// The same under a limit: a slow piece must not pass for an idle one, and many connections at once not go far beyond.
+	smallPieceBytes = 64 << 10
 )
 
 var (
@@ -112,14 +113,13 @@ func (f *flow) idle() bool {
 // TCP, io.Copy has the kernel move the bytes (splice), and anything wrapped around either would undo that.
 func (f *flow) pump(dst, src net.Conn, n int64, count *atomic.Int64) error {
 	for n != 0 {
-		piece := int64(pieceBytes)
+		piece := f.g.piece()
 		if n > 0 {
 			piece = min(piece, n)
 		}
 		begun := time.Now()
 		idle := f.g.limits.Idle
 		if idle > 0 {
-			piece = min(piece, idlePieceBytes)
 			src.SetReadDeadline(begun.Add(idle))
 			dst.SetWriteDeadline(begun.Add(2 * idle))
 		}
@@ -151,6 +151,18 @@ func (f *flow) pump(dst, src net.Conn, n int64, count *atomic.Int64) error {
 	return nil
 }
 
+// piece is how much is moved before the counters are looked at again.
+func (g *Gateway) piece() int64 {
+	piece := int64(pieceBytes)
+	if g.limits.Idle > 0 || g.limits.Bytes > 0 {
+		piece = smallPieceBytes
+	}
+	if limit := g.limits.Bytes; limit > 0 { // one more than is left, so that more is seen to be more
+		piece = min(piece, max(limit-g.sent.Load()-g.received.Load(), 0)+1)
+	}
+	return piece
+}
+
 func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
@@ -160,6 +172,27 @@ func isTimeout(err error) bool {
 func (g *Gateway) over(count *atomic.Int64, n int64) bool {
 	count.Add(n)
 	return g.limits.Bytes > 0 && g.sent.Load()+g.received.Load() > g.limits.Bytes
+}
+
+// reserve keeps a place for a connection to a host while it is dialled. It says when there is none, or when the child has
+// had all its bytes: without that each new connection would carry a piece more.
+func (g *Gateway) reserve(t target) *Refusal {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.limits.Bytes > 0 && g.sent.Load()+g.received.Load() >= g.limits.Bytes:
+		return bytesReached(t)
+	case len(g.upstreams)+g.dialling >= 2*g.limits.Connections:
+		return limitReached(t.host, t.port, "connections at once", "close connections that are no longer used")
+	}
+	g.dialling++
+	return nil
+}
+
+func (g *Gateway) release() {
+	g.mu.Lock()
+	g.dialling--
+	g.mu.Unlock()
 }
 
 // join carries a tunnel: first to the host, then both ways until both sides have ended or one fails. An end is passed on as
@@ -184,7 +217,7 @@ func (g *Gateway) join(c client, u *Upstream, first func() ([]byte, error)) {
 	}
 	f.finish(u.Conn, c.Conn, err)
 	if other := <-down; errors.Is(err, errBytes) || errors.Is(other, errBytes) {
-		g.refuse(limitReached(u.target.host, u.target.port, "bytes", "raise the limit of bytes, or have the command move less"), "cut")
+		g.refuse(bytesReached(u.target), "cut")
 	}
 }
 
