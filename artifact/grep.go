@@ -117,8 +117,9 @@ type grep struct {
 	literal []byte
 	each    func(Match) error
 
-	at  int64 // where what is in the buffer begins
-	row int64 // lines before that
+	at     int64 // where what is in the buffer begins
+	row    int64 // lines before that
+	unseen int   // bytes that were matched since the context was looked at
 }
 
 // run reads whole lines, as many as fit, and matches them.
@@ -169,7 +170,11 @@ func (g *grep) lines(p []byte) error {
 		if next == end { // the rest of the text; a CR at its end ends no line
 			line = p[:end]
 		}
-		if g.re.Match(line) {
+		matched, err := g.matches(line)
+		if err != nil {
+			return err
+		}
+		if matched {
 			if err := g.found(int64(len(line))); err != nil {
 				return err
 			}
@@ -178,6 +183,32 @@ func (g *grep) lines(p []byte) error {
 		p = p[next:]
 	}
 	return nil
+}
+
+// costlyBytes is how much text the most costly pattern takes about a second for.
+const costlyBytes = 16 << 10
+
+// matches matches one line. A long one is read piece by piece, and between short ones it is looked at now and then whether to go
+// on, so that no pattern holds up the end of a turn.
+func (g *grep) matches(line []byte) (bool, error) {
+	if g.unseen += len(line); g.unseen < costlyBytes {
+		return g.re.Match(line), nil
+	}
+	g.unseen = 0
+	if len(line) < costlyBytes {
+		if g.ctx.Err() != nil {
+			return false, context.Cause(g.ctx)
+		}
+		return g.re.Match(line), nil
+	}
+	return g.matchRead(bytes.NewReader(line))
+}
+
+// matchRead matches what is read, until the context ends.
+func (g *grep) matchRead(from io.Reader) (bool, error) {
+	r := &cancelled{ctx: g.ctx, r: from}
+	matched := g.re.MatchReader(bufio.NewReaderSize(r, costlyBytes))
+	return matched, r.err
 }
 
 // skip goes to the line that has the next literal in it.
@@ -206,10 +237,9 @@ func (g *grep) long(buf []byte) error {
 	if err != nil {
 		return err
 	}
-	r := &cancelled{ctx: g.ctx, r: io.NewSectionReader(g.v, g.at, end-g.at)}
-	matched := g.re.MatchReader(bufio.NewReaderSize(r, scanBytes))
-	if r.err != nil {
-		return r.err
+	matched, err := g.matchRead(io.NewSectionReader(g.v, g.at, end-g.at))
+	if err != nil {
+		return err
 	}
 	if matched {
 		if err := g.found(end - g.at); err != nil {

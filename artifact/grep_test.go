@@ -177,3 +177,21 @@ func forget(turn *Turn, a *Artifact) {
 	turn.mu.Unlock()
 	turn.drop(a)
 }
+
+// A costly pattern on one long line, or on many short ones, ends with the context, and not with the line.
+func TestGrepCostlyPatternEnds(t *testing.T) {
+	for name, text := range map[string]string{
+		"one line":   strings.Repeat("x", 900_000),
+		"many lines": strings.Repeat(strings.Repeat("x", 2000)+"\n", 120),
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := closed(t, KindText, text)
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			start := time.Now()
+			err := a.Grep(ctx, "(x*){1000}[yz]", "", func(Match) error { return nil })
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Less(t, time.Since(start), 8*time.Second) // it takes a minute, and 12 seconds, to the end
+		})
+	}
+}

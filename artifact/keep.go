@@ -8,6 +8,7 @@ import (
 	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -113,7 +114,7 @@ func (k *keep) recover() (int64, error) {
 	}
 	var used int64
 	for _, f := range names {
-		if name, ok := strings.CutSuffix(f.Name(), metaSuffix); ok {
+		if name, ok := entryOf(f.Name()); ok && f.Name() == name+metaSuffix {
 			if m, err := k.readMeta(name); err == nil {
 				k.entries[name], used = m, used+m.Size
 			}
@@ -134,12 +135,16 @@ func (k *keep) recover() (int64, error) {
 	return used, nil
 }
 
-// entryOf gives the entry that a file belongs to. Files that are not of our making are left alone.
+// entryName is what randomID makes.
+var entryName = regexp.MustCompile(`^[a-z2-7]{26}$`)
+
+// entryOf gives the entry that a file belongs to. Files that are not of our making are left alone: a person may keep a
+// notes.text beside them.
 func entryOf(file string) (string, bool) {
 	name := strings.TrimSuffix(file, partSuffix)
 	for _, suffix := range []string{textSuffix, metaSuffix} {
 		if n, ok := strings.CutSuffix(name, suffix); ok {
-			return n, true
+			return n, entryName.MatchString(n)
 		}
 	}
 	return "", false

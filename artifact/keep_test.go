@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -316,4 +317,32 @@ func killedWriter(t *testing.T, dir, run string, after time.Duration) []string {
 	require.ErrorAs(t, cmd.Wait(), &exit)
 	require.Equal(t, -1, exit.ExitCode(), "it ended by itself")
 	return said
+}
+
+// Opening a store removes what it did not finish, and no file of anybody else, whatever its ending.
+func TestKeepLeavesForeignFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	foreign := []string{"notes.text", "todo.text.part", "blog.entry", "a.entry.part"}
+	ours := strings.Repeat("a", 26) + textSuffix + partSuffix
+	for _, name := range append(slices.Clone(foreign), ours) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, name := range foreign {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Errorf("%s is gone: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, ours)); !errors.Is(err, os.ErrNotExist) || s.Unfinished() != 1 {
+		t.Errorf("%s is still there: %v; unfinished %d", ours, err, s.Unfinished())
+	}
 }
