@@ -84,7 +84,7 @@ func each(t *testing.T, root string, f policy.Filesystem, o shell.Options, body 
 
 // deadline bounds one search of a test.
 func deadline(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -17,7 +17,7 @@ import (
 // the same lines for generated patterns.
 func TestEnginesAgree(t *testing.T) {
 	needsRipgrep(t)
-	trees, queries := 12, 12
+	trees, queries := 8, 10
 	if testing.Short() {
 		trees = 2
 	}
