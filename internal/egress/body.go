@@ -33,13 +33,13 @@ func (f *forwarder) body(s side, head []byte, frame framing, encode, strict bool
 		head = append(head, b...)
 		s.br.Discard(int(ahead))
 	}
-	if len(head) > 0 {
-		if _, err := s.dst.Write(head); err != nil {
-			return err
-		}
-	}
 	if f.g.over(s.count, ahead) {
 		return errBytes
+	}
+	if len(head) > 0 {
+		if err := f.flow.write(s.dst, head); err != nil {
+			return err
+		}
 	}
 	if n >= 0 {
 		n -= ahead
@@ -51,7 +51,7 @@ const maxChunkLine = 4 << 10 // a chunk's size with its extensions, and all trai
 
 // chunks passes a chunked body on, its chunks written anew without extensions and trailers, or as the plain bytes.
 func (f *forwarder) chunks(s side, head []byte, encode, strict bool) error {
-	w := bufio.NewWriterSize(s.dst, bufferBytes)
+	w := bufio.NewWriterSize(steady{f.flow, s.dst}, bufferBytes)
 	w.Write(head) // the first error stays with the writer until Flush
 	for {
 		n, err := f.chunkSize(s, w, strict)
@@ -128,11 +128,18 @@ func (f *forwarder) fill(s side, w *bufio.Writer) error {
 	if _, err := s.br.Peek(1); err != nil {
 		return orEarly(err)
 	}
+	f.flow.moved()
 	return nil
 }
 
 func (f *forwarder) copyChunk(s side, w *bufio.Writer, n int64) error {
 	for n > 0 {
+		if n > smallBytes && s.br.Buffered() == 0 {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			return f.flow.pump(s.dst, s.src, n, s.count)
+		}
 		if err := f.fill(s, w); err != nil {
 			return err
 		}

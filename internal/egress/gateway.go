@@ -40,7 +40,7 @@ type Limits struct {
 	// Idle ends a connection over which nothing went for that long; zero never does.
 	Idle time.Duration
 	// Bytes that may go both ways together, heads of requests and answers too; zero is no limit. A connection under way is cut
-	// within a piece (smallPieceBytes), and after that nothing is connected any more.
+	// there, and after that nothing is connected any more.
 	Bytes int64
 }
 
@@ -85,6 +85,7 @@ type Gateway struct {
 	cancel   context.CancelFunc
 
 	sent, received, refused atomic.Int64
+	bulk                    atomic.Int64 // large buffers in use
 
 	mu        sync.Mutex
 	closed    bool

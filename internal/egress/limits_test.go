@@ -116,11 +116,11 @@ func (neverEnding) Read(b []byte) (int, error) { return len(b), nil }
 
 // TestByteLimit: what goes beyond is cut, and recorded.
 func TestByteLimit(t *testing.T) {
-	w := newWorld(t, allow(t, "good.test"), Limits{Bytes: 3 * pieceBytes})
+	w := newWorld(t, allow(t, "good.test"), Limits{Bytes: 3 << 20})
 	w.host("good.test", 80, serveTCP(t, func(c net.Conn) { io.Copy(c, neverEnding{}) }).Addr())
 	c := tunnelTo(t, w.proxy(), "good.test", 80)
 	n, _ := io.Copy(io.Discard, c)
-	require.LessOrEqual(t, n, int64(4*pieceBytes))
+	require.LessOrEqual(t, n, int64(3<<20))
 	eventually(t, "a record", func() bool { return len(w.records.all()) == 1 })
 	require.Equal(t, ListLimit, w.records.all()[0].Rule.List)
 }

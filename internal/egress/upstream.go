@@ -2,11 +2,9 @@ package egress
 
 import (
 	"errors"
-	"io"
 	"net"
 	"net/netip"
 	"sync/atomic"
-	"time"
 
 	"sallyport/policy"
 )
@@ -80,100 +78,6 @@ func reset(c net.Conn) {
 	c.Close()
 }
 
-const (
-	pieceBytes = 1 << 20 // moved before the counters are looked at again
-	// The same under a limit: a slow piece must not pass for an idle one, and many connections at once not go far beyond.
-	smallPieceBytes = 64 << 10
-)
-
-var (
-	errIdle  = errors.New("nothing went over the connection for too long")
-	errBytes = errors.New("over the limit of bytes")
-)
-
-// flow is one tunnel's two directions.
-type flow struct {
-	g    *Gateway
-	last atomic.Int64 // when something moved, in either direction
-}
-
-func (g *Gateway) newFlow() *flow {
-	f := &flow{g: g}
-	f.moved()
-	return f
-}
-
-func (f *flow) moved() { f.last.Store(time.Now().UnixNano()) }
-
-func (f *flow) idle() bool {
-	return time.Since(time.Unix(0, f.last.Load())) >= f.g.limits.Idle
-}
-
-// pump moves n bytes from src to dst, or all until its end when n is negative. Both are bare connections: between two of
-// TCP, io.Copy has the kernel move the bytes (splice), and anything wrapped around either would undo that.
-func (f *flow) pump(dst, src net.Conn, n int64, count *atomic.Int64) error {
-	for n != 0 {
-		piece := f.g.piece()
-		if n > 0 {
-			piece = min(piece, n)
-		}
-		begun := time.Now()
-		idle := f.g.limits.Idle
-		if idle > 0 {
-			src.SetReadDeadline(begun.Add(idle))
-			dst.SetWriteDeadline(begun.Add(2 * idle))
-		}
-		moved, err := io.Copy(dst, io.LimitReader(src, piece))
-		if moved > 0 {
-			f.moved()
-		}
-		if f.g.over(count, moved) {
-			return errBytes
-		}
-		if n > 0 {
-			n -= moved
-		}
-		switch {
-		case err != nil && idle > 0 && isTimeout(err):
-			// Reading timed out, and nothing is lost. When it was the writing, bytes are lost on the way: then it is over.
-			// And when it came early, somebody else wants it to end.
-			if spent := time.Since(begun); f.idle() || spent < idle || spent >= 2*idle {
-				return errIdle
-			}
-		case err != nil:
-			return err
-		case moved < piece && n < 0:
-			return nil
-		case moved < piece && n > 0:
-			return io.ErrUnexpectedEOF
-		}
-	}
-	return nil
-}
-
-// piece is how much is moved before the counters are looked at again.
-func (g *Gateway) piece() int64 {
-	piece := int64(pieceBytes)
-	if g.limits.Idle > 0 || g.limits.Bytes > 0 {
-		piece = smallPieceBytes
-	}
-	if limit := g.limits.Bytes; limit > 0 { // one more than is left, so that more is seen to be more
-		piece = min(piece, max(limit-g.sent.Load()-g.received.Load(), 0)+1)
-	}
-	return piece
-}
-
-func isTimeout(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.As(err, &t) && t.Timeout()
-}
-
-// over counts bytes and says whether the child has had more than its limit.
-func (g *Gateway) over(count *atomic.Int64, n int64) bool {
-	count.Add(n)
-	return g.limits.Bytes > 0 && g.sent.Load()+g.received.Load() > g.limits.Bytes
-}
-
 // reserve keeps a place for a connection to a host while it is dialled. It says when there is none, or when the child has
 // had all its bytes: without that each new connection would carry a piece more.
 func (g *Gateway) reserve(t target) *Refusal {
@@ -207,9 +111,8 @@ func (g *Gateway) join(c client, u *Upstream, first func() ([]byte, error)) {
 	}()
 	early, err := first()
 	if err == nil && len(early) > 0 {
-		_, err = u.Conn.Write(early)
-		if g.over(&g.sent, int64(len(early))) {
-			err = errBytes
+		if err = errBytes; !g.over(&g.sent, int64(len(early))) {
+			err = f.write(u.Conn, early)
 		}
 	}
 	if err == nil {
