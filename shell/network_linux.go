@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,16 +32,10 @@ type network struct {
 
 	mu      sync.Mutex
 	wanted  map[netip.AddrPort]*wanted // by the address that the connection will come from
+	dialing int                        // of wanted, those that are not made yet
+	most    int                        // connections to hosts at one moment, these among them
 	closed  bool
 	running sync.WaitGroup
-}
-
-// wanted is a connection that is about to be captured.
-type wanted struct {
-	done     chan struct{} // closed when upstream and err are set
-	upstream *egress.Upstream
-	err      error
-	late     atomic.Bool
 }
 
 // openNetwork begins to serve the listeners of a new jail.
@@ -50,11 +44,11 @@ func (j *jailProcess) openNetwork(files []*os.File) error {
 	if len(files) != jail.ListenerCount || j.network != nil {
 		return &Error{Code: CodeFailed, Layer: "network", Detail: "set up a jail: its listeners did not arrive"}
 	}
-	n := &network{jail: j, wanted: map[netip.AddrPort]*wanted{}}
 	l := j.plan.limits
+	n := &network{jail: j, wanted: map[netip.AddrPort]*wanted{}, most: cmp.Or(l.Connections, defaultConnections)}
 	var err error
 	n.gateway, err = egress.New(egress.Config{
-		Limits: egress.Limits{Connections: l.Connections, Bytes: l.NetworkBytes, Idle: l.NetworkIdle},
+		Limits: egress.Limits{Connections: n.most, Bytes: l.NetworkBytes, Idle: l.NetworkIdle},
 		Record: func(r *egress.Refusal) { j.refused(r) },
 	})
 	if err != nil {
@@ -100,9 +94,7 @@ func (n *network) close() {
 		return
 	}
 	n.jail.plan.lists.remove(n.gateway)
-	n.mu.Lock()
-	n.closed = true
-	n.mu.Unlock()
+	n.expectNoMore()
 	n.gateway.Close() // it has no error to give
 	n.running.Wait()
 }
@@ -125,37 +117,16 @@ func (n *network) connect(c *jail.Connect) {
 		return
 	}
 	w := &wanted{done: make(chan struct{})}
-	if errno := n.expect(c.Source, w); errno != 0 {
+	if errno := n.expect(c, w); errno != 0 {
 		answer(errno)
 		return
 	}
 	n.running.Go(func() {
-		defer close(w.done)
 		who := egress.Caller{PID: c.PID, Program: string(c.Program), Late: &w.late}
 		w.upstream, w.err = n.gateway.ConnectCaptured(egress.WithCaller(context.Background(), who), c.Host, c.Port)
+		n.made(c.Source, w)
 	})
 	n.running.Go(func() { answer(n.outcome(c, w)) })
-}
-
-// expect takes a connection down under the address that it will come from. Each has one.
-func (n *network) expect(from netip.AddrPort, w *wanted) syscall.Errno {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.closed {
-		return unix.ENETDOWN
-	}
-	if old := n.wanted[from]; old != nil {
-		select {
-		case <-old.done: // it never came, and another socket has the port now
-			if old.upstream != nil {
-				old.upstream.Close()
-			}
-		default:
-			return unix.EALREADY
-		}
-	}
-	n.wanted[from] = w
-	return 0
 }
 
 // outcome waits for what connect(2) is to say.
@@ -175,16 +146,8 @@ func (n *network) outcome(c *jail.Connect, w *wanted) syscall.Errno {
 	if w.err == nil {
 		return 0
 	}
-	n.take(c.Source)
+	n.forget(c.Source, w)
 	return connectErrno(w.err)
-}
-
-func (n *network) take(from netip.AddrPort) *wanted {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	w := n.wanted[from]
-	delete(n.wanted, from)
-	return w
 }
 
 // connectErrno is what connect(2) says of a decision, or of the network.

@@ -1,0 +1,79 @@
+package live
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sallyport/policy"
+	"sallyport/shell"
+)
+
+// holder is a server that keeps every connection until its other side ends it.
+type holder struct {
+	port             int
+	open, most, made atomic.Int64
+}
+
+func newHolder(t *testing.T) *holder {
+	t.Helper()
+	l, err := net.Listen("tcp4", "0.0.0.0:0")
+	require.NoError(t, err)
+	h := &holder{port: l.Addr().(*net.TCPAddr).Port}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			h.made.Add(1)
+			h.most.Store(max(h.most.Load(), h.open.Add(1)))
+			wg.Go(func() {
+				_, _ = c.Read(make([]byte, 1)) // an end or a reset, both are one
+				h.open.Add(-1)
+				_ = c.Close()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		require.NoError(t, l.Close())
+		wg.Wait()
+	})
+	return h
+}
+
+// Connections that were made and are picked up by nobody count: a command cannot have the host hold more of them than it
+// may have (R46).
+func TestConnectionsLeftBehind(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		const limit, tries = 4, 60
+		f, h := newField(t), newHolder(t)
+		p := f.writable()
+		p.Network = policy.Network{AllowedDomains: []string{"93.184.216.0/24"}}
+		box := open(t, p, shell.Options{Limits: shell.Limits{Connections: limit}})
+		cmd := command(t, box, f.ws, attacker(), "attack", "connect-and-go", fmt.Sprintf("93.184.216.34:%d", h.port), fmt.Sprint(tries))
+		stdin, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		stdout, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, explain(cmd.Start()))
+		_, err = bufio.NewReader(stdout).ReadString('\n')
+		require.NoError(t, err)
+		eventually(t, func() bool { return h.open.Load() == 0 }, "connections are left while the command runs")
+		require.NoError(t, stdin.Close())
+		require.NoError(t, explain(cmd.Wait()))
+		require.Equal(t, 0, cmd.Completion.ExitCode)
+		require.Positive(t, h.made.Load(), "none was made at all")
+		require.LessOrEqual(t, h.most.Load(), int64(limit))
+		records := cmd.Violations()
+		require.Len(t, records, 1, "%v", records)
+		require.Equal(t, "limit \"connections at once\": a limit of this sandbox", records[0].Rule)
+		require.Equal(t, tries-int(h.made.Load()), records[0].Count)
+	})
+}
