@@ -65,12 +65,16 @@ func TestExpose(t *testing.T) {
 					_, err := cmd.Expose(bad, port)
 					require.Error(t, err, bad)
 				}
+				for _, own := range []int{53, 3128, 1} { // the host's, where it has any: a client would be taken for the command
+					_, err := cmd.Expose("127.0.0.1:0", own)
+					require.Equal(t, name == "list", err != nil, "%d: %v", own, err)
+				}
 				address, err := cmd.Expose("127.0.0.1:0", port)
 				require.NoError(t, explain(err))
 				for range 20 {
 					require.Equal(t, "hello\n", echoed(t, address))
 				}
-				nobody, err := cmd.Expose("127.0.0.1:0", 1)
+				nobody, err := cmd.Expose("127.0.0.1:0", 2)
 				require.NoError(t, explain(err))
 				c, err := net.Dial("tcp4", nobody.String())
 				if err == nil { // the end of it can come before Dial has looked

@@ -3,9 +3,11 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +45,9 @@ const (
 func (j *jailProcess) expose(address string, port int) (net.Addr, error) {
 	if j.plan.wire.Network == jail.NetworkHost {
 		return nil, invalid("expose a port", errors.New("the command has the host's network, and its servers are there already"))
+	}
+	if j.plan.listens() && slices.Contains([]int{jail.ProxyPort, jail.NamePort, jail.CapturePort}, port) {
+		return nil, invalid("expose a port", fmt.Errorf("on port %d the host answers the command, and takes whoever connects for it", port))
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {

@@ -68,6 +68,10 @@ func dialOwn(d *Dial) {
 	}
 }
 
+// patienceForAccept is how long a server of the command's own is tried. The call holds a thread of this process, and a
+// server that accepts nothing would hold it for minutes, one for each client of the host.
+var patienceForAccept = unix.Timeval{Sec: 10}
+
 func dialAt(a unix.Sockaddr) (int, unix.Errno) {
 	family := unix.AF_INET
 	if _, six := a.(*unix.SockaddrInet6); six {
@@ -75,7 +79,7 @@ func dialAt(a unix.Sockaddr) (int, unix.Errno) {
 	}
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
-		if err = unix.Connect(fd, a); err == nil {
+		if err = connectInTime(fd, a); err == nil {
 			return fd, 0
 		}
 		unix.Close(fd)
@@ -84,4 +88,15 @@ func dialAt(a unix.Sockaddr) (int, unix.Errno) {
 		return -1, errno
 	}
 	return -1, unix.ECONNREFUSED
+}
+
+// connectInTime bounds the call alone: the socket that is handed over waits as it would have.
+func connectInTime(fd int, a unix.Sockaddr) error {
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &patienceForAccept); err != nil {
+		return err
+	}
+	if err := unix.Connect(fd, a); err != nil {
+		return err
+	}
+	return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{})
 }
