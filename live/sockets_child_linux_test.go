@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 func init() {
 	attackers["reach-by-swapped-link"] = reachBySwappedLink
 	attackers["reach-by-swapped-address"] = reachBySwappedAddress
+	attackers["reach-by-moving"] = reachByMoving
 	attackers["connect-to-path"] = connectToPath
 	attackers["bind-path"] = bindPath
 	attackers["bind-abstract"] = bindAbstract
@@ -179,4 +181,28 @@ func raceConnect(number, i int, address *unix.RawSockaddrUnix, wg *sync.WaitGrou
 		return false, err
 	}
 	return greeted(path) == nil, nil
+}
+
+// reachByMoving brings the socket "other/s" to "granted/s", and connects there.
+func reachByMoving(args []string) (finding, error) {
+	if err := need(args, 2); err != nil {
+		return finding{}, err
+	}
+	granted, other := filepath.Join(args[1], "granted"), filepath.Join(args[1], "other")
+	exchange := func(a, b string) error {
+		return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+	}
+	move := map[string]func() error{
+		"rename":               func() error { return unix.Rename(other+"/s", granted+"/s") },
+		"link":                 func() error { return errors.Join(unix.Unlink(granted+"/s"), unix.Link(other+"/s", granted+"/s")) },
+		"exchange":             func() error { return exchange(other+"/s", granted+"/s") },
+		"directory":            func() error { return errors.Join(unix.Rename(granted, granted+".away"), unix.Rename(other, granted)) },
+		"exchange directories": func() error { return exchange(granted, other) },
+	}[args[0]]
+	moved := move()
+	err := withSocket(unix.AF_UNIX, unix.SOCK_STREAM, 0, func(fd int) error { return connected(fd, &unix.SockaddrUnix{Name: granted + "/s"}) })
+	if err == nil {
+		return got("connected to the other socket")
+	}
+	return judge(fmt.Sprintf("move by %s (%v), then connect (%v)", args[0], moved, err), moved, unix.EACCES, unix.EPERM, unix.EROFS)
 }

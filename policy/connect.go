@@ -159,6 +159,18 @@ func (r *Rules) invalidHost(hostname string, port int, f *fault) Decision {
 	return d.deny(Rule{List: ListInvalid, Index: -1, Why: f.reason}, "which is not a host: "+f.reason, remedy)
 }
 
+// LeadsToSocket gives the entry of network.allowUnixSockets whose path is p or below it, and "" when there is none. What
+// is moved or linked to p would stand for what that entry grants. p is a real path.
+func (r *Rules) LeadsToSocket(p string) string {
+	key := r.key(p)
+	for _, s := range r.sockets {
+		if s.key == key || strings.HasPrefix(s.key, strings.TrimSuffix(key, "/")+"/") {
+			return s.given
+		}
+	}
+	return ""
+}
+
 // UnixSocket decides whether a path socket may be connected to: only the very paths of network.allowUnixSockets, by
 // their real path. It does not decide whether the socket's file may be read or written.
 func (r *Rules) UnixSocket(path string) Decision {

@@ -238,3 +238,14 @@ func TestUnixSocket(t *testing.T) {
 	}
 	require.False(t, compile(t, Policy{}, CompileOptions{}).UnixSocket("/run/agent.sock").Allowed)
 }
+
+func TestLeadsToSocket(t *testing.T) {
+	r := compile(t, Policy{Network: Network{AllowUnixSockets: []string{"/run/app/agent.sock"}}}, CompileOptions{})
+	for _, p := range []string{"/run/app/agent.sock", "/run/app", "/run", "/"} {
+		require.Equal(t, "/run/app/agent.sock", r.LeadsToSocket(p), p)
+	}
+	for _, p := range []string{"/run/app/agent.sock/x", "/run/app/agent.soc", "/run/ap", "/run/app/other.sock"} {
+		require.Empty(t, r.LeadsToSocket(p), p)
+	}
+	require.Empty(t, compile(t, Policy{}, CompileOptions{}).LeadsToSocket("/"))
+}

@@ -45,6 +45,21 @@ func (b *Broker) move(from, to string) policy.Decision {
 	return b.Rules.Move(from, to)
 }
 
+// replacesSocket says whether something that is moved or linked to a path would come to stand for a granted path socket. A
+// socket that is not granted would be reached by it. A server that is made there is the command's own.
+func (b *Broker) replacesSocket(path string) (policy.Decision, bool) {
+	given := b.Rules.LeadsToSocket(path)
+	if given == "" {
+		return policy.Decision{}, false
+	}
+	const why = "what is moved there would be connected to in its place"
+	return policy.Decision{
+		Axis: policy.AxisWrite, Path: path,
+		Rule:   policy.Rule{List: "allowUnixSockets", Entry: given, Index: -1, Why: why},
+		Reason: "tried to write " + path + ", where a granted socket is: " + why,
+	}, true
+}
+
 // guarded says whether a path is protected for a reason that the rules do not know.
 func (b *Broker) guarded(path string, decide judge) (policy.Decision, bool) {
 	if d, ok := b.gitInside(path, decide); ok {

@@ -134,9 +134,13 @@ func (t *task) denyLink(f found, p *place) (answer, bool) {
 	if d := t.write(f.path); !d.Allowed && !t.ownObject(f) {
 		return t.refused("write", d, f.fd), true
 	}
-	d := t.write(p.path)
-	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+	d, replaces := t.replacesSocket(p.path)
+	switch {
+	case replaces:
+	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
 		d = t.move("", p.path)
+	default:
+		d = t.write(p.path)
 	}
 	if !d.Allowed {
 		return t.refuseNew(p, d, false), true
@@ -294,6 +298,9 @@ func (t *task) denyRename(from, to *place, flags uint) (answer, bool) {
 
 // departs decides about one thing that moves from one name to another.
 func (t *task) departs(from, to *place, st *unix.Stat_t) policy.Decision {
+	if d, ok := t.replacesSocket(to.path); ok {
+		return d
+	}
 	if kind := st.Mode & unix.S_IFMT; kind == unix.S_IFDIR || kind == unix.S_IFLNK {
 		return t.move(from.path, to.path)
 	}
