@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -75,5 +76,32 @@ func TestConnectionsLeftBehind(t *testing.T) {
 		require.Len(t, records, 1, "%v", records)
 		require.Equal(t, "limit \"connections at once\": a limit of this sandbox", records[0].Rule)
 		require.Equal(t, tries-int(h.made.Load()), records[0].Count)
+	})
+}
+
+// The limits of bytes and of idle time end a command's connections, and not those of a command without them (R46).
+func TestLimitsOfTheNetwork(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		f, h := newField(t), newHolder(t)
+		const size = 3 << 20
+		idle := fmt.Sprintf("import socket\ns = socket.create_connection(('93.184.216.34', %d))\ns.settimeout(2)\nprint(s.recv(1))", h.port)
+		for _, limited := range []bool{false, true} {
+			p := f.writable()
+			p.Network = policy.Network{AllowedDomains: []string{granted, "93.184.216.34"}}
+			var l shell.Limits
+			if limited {
+				l = shell.Limits{NetworkBytes: size / 2, NetworkIdle: 200 * time.Millisecond}
+			}
+			box := open(t, p, shell.Options{Limits: l, Env: w.environment()})
+			for _, options := range []string{"", "--noproxy '*'"} {
+				cmd := command(t, box, f.ws, "sh", "-c", fmt.Sprintf("curl -sS --max-time 20 %s 'http://%s/bytes?n=%d' | wc -c", options, granted, size))
+				b, err := cmd.Output()
+				require.NoError(t, explain(err))
+				require.Equal(t, limited, atoi(trimmed(string(b))) < size, "%s of %d", b, size)
+				require.Equal(t, limited, len(ofHost(cmd.Violations(), granted+":80")) > 0, "%v", cmd.Violations())
+			}
+			code, out := runIn(t, box, f.ws, "python3", "-c", idle)
+			require.Equal(t, limited, code == 0, out) // an end, and not the time limit of the program itself
+		}
 	})
 }
