@@ -296,6 +296,11 @@ func TestHostServices(t *testing.T) {
 			}
 		}
 		require.Equal(t, []string{"granted"}, reached(w.seen(), "service"))
+		nobody := command(t, box, f.ws, "python3", "-c", "import socket; socket.create_connection(('127.0.0.1', 2))")
+		b, err := nobody.CombinedOutput()
+		require.NoError(t, explain(err))
+		require.Contains(t, string(b), "ConnectionRefusedError", "where neither listens, it is as without a sandbox")
+		require.Empty(t, ofHost(nobody.Violations(), "127.0.0.1:2"))
 		for _, domains := range [][]string{nil, {"api.example.test"}, {"localhost:" + strconv.Itoa(granted)}} {
 			found := attackIn(t, w.listed(t, f, domains...), f.ws, nil, "serve-inside")
 			require.Equal(t, through, found.verdict, "%v: %s", domains, found.detail)
