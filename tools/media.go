@@ -210,6 +210,24 @@ func (t *turn) editor() *tool {
 // longestEdit bounds media that are edited: they are in memory until they are saved.
 const longestEdit = 16 << 20
 
+// mostEdited bounds all the edits of a turn together: no gate is asked about them, and each is in memory until the turn ends.
+// What one takes besides its bytes is counted too, so that there are not endlessly many.
+const (
+	mostEdited = 64 << 20
+	editBytes  = 4 << 10
+)
+
+// room takes so many bytes for one edit, when there are as many left.
+func (t *turn) room(n int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.edited+n+editBytes > mostEdited {
+		return false
+	}
+	t.edited += n + editBytes
+	return true
+}
+
 // replaceInMedia is media_replace.
 func replaceInMedia(r *Registry, _ context.Context, c *call) (Result, error) {
 	var args struct {
@@ -237,6 +255,9 @@ func replaceInMedia(r *Registry, _ context.Context, c *call) (Result, error) {
 	}
 	if n := bytes.Count(whole, []byte(args.Old)); n != 1 {
 		return Result{}, r.fail(c, Facts{Outcome: InvalidPattern, Input: args.Old, Note: fmt.Sprintf("it is there %d times, and has to be there once", n)}, nil)
+	}
+	if !c.turn.room(int64(len(whole) - len(args.Old) + len(args.New))) {
+		return Result{}, r.fail(c, Facts{Outcome: OverBudget, Input: m.MediaHandle.Path, Note: "the edits of one turn can have 64 MiB in all"}, nil)
 	}
 	edited := bytes.Replace(whole, []byte(args.Old), []byte(args.New), 1)
 	made, err := c.turn.stage(m.MediaHandle.Path, Untrusted, artifact.Bytes(edited))

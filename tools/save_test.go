@@ -180,3 +180,26 @@ func tree(t *testing.T, dir string) string {
 	require.NoError(t, err)
 	return string(b)
 }
+
+// TestEditsAreBounded: no gate is asked about an edit, so all of a turn together take a bounded memory; the next turn has it again (R222).
+func TestEditsAreBounded(t *testing.T) {
+	r, _, _ := restricted(t, map[string]string{"a": strings.Repeat("x", 8<<20) + "U", "b": "U"})
+	edit := func(id string) error {
+		_, err := r.Call(t.Context(), MediaReplace, args(t, map[string]any{"media_id": id, "old": "U", "new": "V"}))
+		return err
+	}
+	fill := func() {
+		id := staged(t, r, "a")
+		for range 7 { // each is a little more than 8 MiB
+			require.NoError(t, edit(id))
+		}
+		err := edit(id)
+		var e *Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, OverBudget, e.Outcome)
+	}
+	fill()
+	require.NoError(t, edit(staged(t, r, "b"))) // the room that is left
+	require.NoError(t, r.EndTurn())
+	fill()
+}

@@ -28,6 +28,7 @@ type turn struct {
 	artifacts map[string]*held
 	order     []string // the ids of the artifacts, as they came
 	media     map[string]*media
+	edited    int64   // bytes that its edits take
 	tools     []*tool // that query the artifacts and edit the media; nil when they have to be made
 }
 
