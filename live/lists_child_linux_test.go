@@ -40,7 +40,11 @@ func reachNeighbour(args []string) (finding, error) {
 		return finding{}, errors.New("no port answers: there is no proxy to attack")
 	}
 	for _, port := range open {
-		for _, what := range pleas(host, address) {
+		all := pleas(host, address)
+		if port != 3128 {
+			all = all[:10] // who does not speak HTTP waits for more of it, each time until we give up
+		}
+		for _, what := range all {
 			answer, err := plead(port, what)
 			if err == nil && strings.Contains(answer, said) {
 				return got("port %d answered %q with %q", port, what, answer)
@@ -80,7 +84,7 @@ func plead(port int, what string) (string, error) {
 		return "", err
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(500 * time.Millisecond)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
 		return "", err
 	}
 	if _, err := io.WriteString(c, what); err != nil {

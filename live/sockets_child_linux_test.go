@@ -206,27 +206,3 @@ func reachByMoving(args []string) (finding, error) {
 	}
 	return judge(fmt.Sprintf("move by %s (%v), then connect (%v)", args[0], moved, err), moved, unix.EACCES, unix.EPERM, unix.EROFS)
 }
-
-// reachByMoving brings the socket "other/s" to "granted/s", and connects there.
-func reachByMoving(args []string) (finding, error) {
-	if err := need(args, 2); err != nil {
-		return finding{}, err
-	}
-	granted, other := filepath.Join(args[1], "granted"), filepath.Join(args[1], "other")
-	exchange := func(a, b string) error {
-		return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-	}
-	move := map[string]func() error{
-		"rename":               func() error { return unix.Rename(other+"/s", granted+"/s") },
-		"link":                 func() error { return errors.Join(unix.Unlink(granted+"/s"), unix.Link(other+"/s", granted+"/s")) },
-		"exchange":             func() error { return exchange(other+"/s", granted+"/s") },
-		"directory":            func() error { return errors.Join(unix.Rename(granted, granted+".away"), unix.Rename(other, granted)) },
-		"exchange directories": func() error { return exchange(granted, other) },
-	}[args[0]]
-	moved := move()
-	err := withSocket(unix.AF_UNIX, unix.SOCK_STREAM, 0, func(fd int) error { return connected(fd, &unix.SockaddrUnix{Name: granted + "/s"}) })
-	if err == nil {
-		return got("connected to the other socket")
-	}
-	return judge(fmt.Sprintf("move by %s (%v), then connect (%v)", args[0], moved, err), moved, unix.EACCES, unix.EPERM, unix.EROFS)
-}

@@ -149,33 +149,6 @@ func TestSocketsStayWhereTheyAre(t *testing.T) {
 	})
 }
 
-// A socket that is not granted is not reached by moving or linking it, or a directory above it, to where a granted one is,
-// in a directory that may be written. A server of the command's own can still be made there.
-func TestSocketsStayWhereTheyAre(t *testing.T) {
-	bothUsers(t, func(t *testing.T) {
-		for _, how := range []string{"rename", "link", "exchange", "directory", "exchange directories"} {
-			t.Run(strings.ReplaceAll(how, " ", "_"), func(t *testing.T) {
-				f := newField(t)
-				for _, arm := range []string{f.ws, f.dir} { // in the sandbox, and outside of any
-					for _, dir := range []string{"granted", "other"} {
-						require.NoError(t, os.Mkdir(filepath.Join(arm, dir), 0o755))
-						greetAs(t, filepath.Join(arm, dir, "s"), map[string]string{"granted": grantedGreeting, "other": greeting}[dir])
-					}
-				}
-				box := open(t, f.socketGrant(f.ws+"/granted/s"), shell.Options{})
-				found := attackIn(t, box, f.ws, nil, "reach-by-moving", how, f.ws)
-				require.Equal(t, refused, found.verdict, found.detail)
-				outside := outsideAny(t, "reach-by-moving", how, f.dir)
-				require.Equal(t, through, outside.verdict, outside.detail)
-				require.NoError(t, os.MkdirAll(f.ws+"/granted", 0o755)) // one of them moves it away
-				require.NoError(t, ignoring(os.Remove(f.ws+"/granted/s"), os.ErrNotExist))
-				made := attackIn(t, box, f.ws, nil, "bind-path", f.ws+"/granted/s")
-				require.Equal(t, through, made.verdict, made.detail)
-			})
-		}
-	})
-}
-
 // A real ssh-agent is reached where it is granted, also when it listens in a directory of which commands have their own.
 func TestSSHAgent(t *testing.T) {
 	bothUsers(t, func(t *testing.T) {
