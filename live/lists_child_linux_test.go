@@ -4,8 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,14 +31,9 @@ func reachNeighbour(args []string) (finding, error) {
 		return finding{}, err
 	}
 	host, address := args[0], args[1]
-	var open []int
-	for port := 1; port < 1<<16; port++ {
-		c, err := net.DialTimeout("tcp4", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
-		if err != nil {
-			continue
-		}
-		open = append(open, port)
-		_ = c.Close()
+	open, err := listening()
+	if err != nil {
+		return finding{}, err
 	}
 	if len(open) == 0 {
 		return finding{}, errors.New("no port answers: there is no proxy to attack")
@@ -55,6 +54,38 @@ func reachNeighbour(args []string) (finding, error) {
 		return f, err
 	}
 	return finding{refused, fmt.Sprintf("asked the ports %v", open)}, nil
+}
+
+// listening are the ports at which anybody listens in this network namespace, as the kernel tells, and those of the usual
+// services that answer although it does not tell.
+func listening() ([]int, error) {
+	ports := map[int]bool{}
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		b, err := os.ReadFile(table)
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range strings.Split(string(b), "\n")[1:] {
+			fields := strings.Fields(line)
+			const listens = "0A"
+			if len(fields) < 4 || fields[3] != listens {
+				continue
+			}
+			_, hex, _ := strings.Cut(fields[1], ":")
+			port, err := strconv.ParseUint(hex, 16, 16)
+			if err != nil {
+				return nil, err
+			}
+			ports[int(port)] = true
+		}
+	}
+	for port := 1; port < 1024; port++ {
+		if c, err := net.DialTimeout("tcp4", fmt.Sprintf("127.0.0.1:%d", port), time.Second); err == nil {
+			ports[port] = true
+			_ = c.Close()
+		}
+	}
+	return slices.Sorted(maps.Keys(ports)), nil
 }
 
 // pleas are requests for a host that name somebody else, or look like something that is always let through.
