@@ -121,6 +121,10 @@ type dialled struct {
 // race dials the addresses in turn, the next one when one failed or took long, and keeps the first that answers. When
 // it returns, every other attempt has ended.
 func (g *Gateway) race(ctx context.Context, t target, addresses []netip.Addr) (net.Conn, netip.Addr, error) {
+	if len(addresses) == 1 {
+		conn, err := g.dialAddress(ctx, t, netip.AddrPortFrom(addresses[0], uint16(t.port)))
+		return conn, addresses[0], err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make(chan dialled)

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"sallyport/policy"
 )
 
 // A Fetcher makes HTTP requests for code that has no sockets of its own. Each connection it needs, that of a redirect too, is
@@ -206,7 +208,7 @@ var harmlessHeaders = []string{"Accept", "Accept-Language", "Cache-Control", "Co
 	"If-Modified-Since", "If-None-Match", "If-Range", "Pragma", "Range", "User-Agent"}
 
 func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
+	return a.Scheme == b.Scheme && a.Host == b.Host
 }
 
 // build makes the request, or says what is wrong with it.
@@ -242,6 +244,8 @@ func (r Request) build(ctx context.Context) (*http.Request, error) {
 	return req, r.addHeaders(req.Header)
 }
 
+// checkURL looks at a URL and gives its host the spelling in which it is judged: the client maps what is not ASCII in one
+// way where it dials and in another where it says whom it asks.
 func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -250,6 +254,23 @@ func checkURL(u *url.URL) error {
 		return &RequestError{"its URL has no host"}
 	case u.User != nil:
 		return &RequestError{"its URL holds a user name; put it into a header"}
+	}
+	host, err := policy.CanonicalHost(u.Hostname())
+	if err != nil {
+		return &RequestError{"the host of its URL is none: " + err.Error()}
+	}
+	usual := map[string]int{"http": 80, "https": 443}[u.Scheme]
+	port := usual
+	if text := u.Port(); text != "" {
+		n, err := strconv.ParseUint(text, 10, 16)
+		if err != nil || n == 0 {
+			return &RequestError{"its URL has no such port: " + quoted(text)}
+		}
+		port = int(n)
+	}
+	u.Host = joinHostPort(host, port)
+	if port == usual {
+		u.Host = strings.TrimSuffix(u.Host, ":"+itoa(port))
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ type forwarder struct {
 	upbr *bufio.Reader
 	used time.Time // when the last exchange over up ended
 
-	begun bool // the answer to the present request is on its way to the client
+	out   []byte // where heads are put together
+	begun bool   // the answer to the present request is on its way to the client
 }
 
 func (f *forwarder) hangUp() {
@@ -91,11 +92,11 @@ func (f *forwarder) exchange(r *request) (keep bool, err error) {
 	if f.g.limits.Idle > 0 {
 		f.up.SetDeadline(time.Time{})
 	}
-	out := r.outgoing(f.up.target)
-	if f.g.over(&f.g.sent, int64(len(out))) {
+	f.out = r.outgoing(f.out[:0], f.up.target)
+	if f.g.over(&f.g.sent, int64(len(f.out))) {
 		return false, bytesReached(f.up.target)
 	}
-	if _, err := f.up.Conn.Write(out); err != nil {
+	if err := f.flow.write(f.up.Conn, f.out); err != nil {
 		return false, f.broken(err)
 	}
 	f.begun = false
@@ -151,10 +152,9 @@ func (f *forwarder) settle(sent chan error, patient bool) error {
 	return errUnsent
 }
 
-// outgoing is the head as it goes to the host: the target in origin form, Host and framing written anew, nothing that
+// outgoing appends the head as it goes to the host: the target in origin form, Host and framing written anew, nothing that
 // belongs to the client's connection.
-func (r *request) outgoing(t target) []byte {
-	b := make([]byte, 0, 1024)
+func (r *request) outgoing(b []byte, t target) []byte {
 	b = append(b, r.method...)
 	b = append(b, ' ')
 	b = append(b, r.path...)
@@ -219,7 +219,7 @@ func (f *forwarder) receive(r *request) (keep bool, err error) {
 		case a.status >= 200:
 			return f.pass(r, a)
 		case r.minor == 1:
-			if _, err := f.c.Write(a.outgoing(false, true)); err != nil {
+			if _, err := f.c.Write(a.outgoing(nil, false, true)); err != nil {
 				return false, err
 			}
 		}
@@ -241,7 +241,7 @@ func (f *forwarder) broken(err error) error {
 
 // switchOver turns the exchange into a tunnel: the host has agreed to speak web sockets.
 func (f *forwarder) switchOver(a *response) error {
-	b := append(a.outgoing(false, false), buffered(f.upbr)...)
+	b := append(a.outgoing(nil, false, false), buffered(f.upbr)...)
 	if _, err := f.c.Write(b); err != nil {
 		return err
 	}
@@ -254,7 +254,8 @@ func (f *forwarder) pass(r *request, a *response) (keep bool, err error) {
 	decode := a.framing.chunked && r.minor == 0
 	last := r.close || a.framing.length < 0 || decode
 	f.begun = true
-	err = f.body(side{f.c.Conn, f.up.Conn, f.upbr, &f.g.received}, a.outgoing(last, decode), a.framing, !decode, false)
+	f.out = a.outgoing(f.out[:0], last, decode)
+	err = f.body(side{f.c.Conn, f.up.Conn, f.upbr, &f.g.received}, f.out, a.framing, !decode, false)
 	if errors.Is(err, errBytes) {
 		f.g.refuse(bytesReached(f.up.target), "cut")
 	}

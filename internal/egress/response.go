@@ -52,9 +52,8 @@ func responseFraming(h head) (framing, error) {
 	return framing{length: -1}, nil
 }
 
-// outgoing is the head as it goes to the client. decoded says that the body goes without its chunks.
-func (a *response) outgoing(last, decoded bool) []byte {
-	b := make([]byte, 0, 1024)
+// outgoing appends the head as it goes to the client. decoded says that the body goes without its chunks.
+func (a *response) outgoing(b []byte, last, decoded bool) []byte {
 	_, rest, _ := strings.Cut(a.first, " ")
 	b = append(b, "HTTP/1.1 "...)
 	b = append(b, rest...)
