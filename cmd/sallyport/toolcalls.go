@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sallyport/compartment"
+	"sallyport/fs"
 	"sallyport/shell"
 	"sallyport/tools"
 )
@@ -107,6 +108,7 @@ func (s *toolSession) serve(ctx context.Context, p *program, f *toolFlags, next 
 		}
 		if callErr != nil {
 			status = statusNoResult
+			p.sayCause(callErr)
 		}
 		show := s.showText
 		switch {
@@ -118,6 +120,20 @@ func (s *toolSession) serve(ctx context.Context, p *program, f *toolFlags, next 
 		if err := show(p, res, callErr, f.session); err != nil {
 			return status, err
 		}
+	}
+}
+
+// sayCause tells the person who started this program what lies behind a failure that a model is told nothing of: a gate that
+// does not work, a full disk. It is only ever on standard error. What the policy refused has no cause to mend.
+func (p *program) sayCause(err error) {
+	var e *tools.Error
+	if errors.As(err, &e) && e.Err != nil && (e.Outcome == tools.GateUnavailable || e.Outcome == tools.IOFailure) {
+		says := e.Err.Error()
+		var file *fs.Error // its own text is one for a model
+		if errors.As(e.Err, &file) && file.Err != nil {
+			says += ": " + file.Err.Error()
+		}
+		fmt.Fprintf(p.err, "sallyport: for you alone, the cause: %s\n", compartment.Escape(says))
 	}
 }
 
