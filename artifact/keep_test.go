@@ -325,7 +325,7 @@ func TestKeepLeavesForeignFiles(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	foreign := []string{"notes.text", "todo.text.part", "blog.entry", "a.entry.part"}
+	foreign := []string{"notes.text", "list.text.part", "blog.entry", "a.entry.part"}
 	ours := strings.Repeat("a", 26) + textSuffix + partSuffix
 	for _, name := range append(slices.Clone(foreign), ours) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o600); err != nil {

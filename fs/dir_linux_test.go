@@ -1,8 +1,10 @@
 package fs_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -94,4 +96,27 @@ func exchange(a, b string) error {
 		return err
 	}
 	return os.Rename(a+".tmp", b)
+}
+
+// TestWalkTellsOfPathsTooLong: a tree that is deeper than the longest path is not said to be complete (R235).
+func TestWalkTellsOfPathsTooLong(t *testing.T) {
+	dir := t.TempDir()
+	at, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	for range 50 {
+		name := strings.Repeat("d", 100)
+		require.NoError(t, at.Mkdir(name, 0o700))
+		next, err := at.OpenRoot(name)
+		require.NoError(t, errors.Join(err, at.Close()))
+		at = next
+	}
+	require.NoError(t, at.Close())
+	d, err := fs.OpenDir(dir)
+	require.NoError(t, err)
+	defer d.Close()
+	seen := 0
+	end, err := d.Walk(t.Context(), ".", 1000, func(fs.Entry) error { seen++; return nil })
+	require.NoError(t, err)
+	require.Less(t, seen, 50)
+	require.True(t, end.DepthReached)
 }

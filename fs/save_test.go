@@ -206,3 +206,23 @@ func TestSaveJudgesAgain(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrDenied)
 	require.Empty(t, names(t, filepath.Join(root, "out", "kept", "deep"))[1:])
 }
+
+// TestHostIsNotThePrivateDirectory: that every command may write in a directory of its own says nothing of the host's under the
+// same name.
+func TestHostIsNotThePrivateDirectory(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "f"), []byte("the host's"), 0o600))
+	p := policy.Policy{Filesystem: policy.Filesystem{}}
+	rules, err := p.Compile(policy.CompileOptions{Resolve: filepath.EvalSymlinks, Private: []policy.PrivateDir{{Path: root, Writable: true}}})
+	require.NoError(t, err)
+	require.True(t, rules.Write(filepath.Join(root, "new")).Allowed, "it is the command's own")
+	w, err := fs.OpenWorkspace(root, fs.Options{Rules: rules, WriteRoot: "/"})
+	require.NoError(t, err)
+	defer w.Close()
+	_, err = w.Save("new", strings.NewReader("x"))
+	require.ErrorIs(t, err, fs.ErrNotWritable)
+	_, err = w.Open("f")
+	require.ErrorIs(t, err, fs.ErrNotFound)
+	require.NoFileExists(t, filepath.Join(root, "new"))
+}

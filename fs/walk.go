@@ -6,11 +6,13 @@ import (
 	"io"
 	"path"
 	"strings"
+	"syscall"
 )
 
 // WalkEnd says how a walk ended that was not broken off.
 type WalkEnd struct {
-	// DepthReached says that a directory was not looked into because it lies too deep (R235).
+	// DepthReached says that a directory was not looked into because it lies too deep (R235): deeper than was asked for, or than a
+	// path of the system can say.
 	DepthReached bool
 	// Unreadable is how many directories could not be listed, although a rule would let them be read.
 	Unreadable int
@@ -48,8 +50,12 @@ func (w *walk) directory(rel string, depth int) error {
 		return err
 	}
 	if err != nil {
-		// Removed or replaced meanwhile, or denied since: that is no fault of the rest.
-		if !errors.Is(err, ErrNotFound) {
+		// Removed or replaced meanwhile, or denied since: that is no fault of the rest. A path that the system finds too long
+		// is none of these, and what lies below it was not looked at.
+		switch {
+		case errors.Is(err, syscall.ENAMETOOLONG):
+			w.end.DepthReached = true
+		case !errors.Is(err, ErrNotFound):
 			w.end.Unreadable++
 		}
 		return nil

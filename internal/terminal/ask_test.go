@@ -227,3 +227,24 @@ func TestWithdrawnWithoutInterrupt(t *testing.T) {
 type writer func(string)
 
 func (w writer) Write(b []byte) (int, error) { w(string(b)); return len(b), nil }
+
+// TestAlwaysLooksAtTheWholeCall: calls that differ in nothing but the last byte of their last part, or in where one part
+// ends and the next begins, are two.
+func TestAlwaysLooksAtTheWholeCall(t *testing.T) {
+	long := strings.Repeat("x", 3000)
+	for _, other := range [][]Part{{{"in", "/w"}, {"change", long + "b"}}, {{"in", "/w"}, {"change", long}}, {{"in", "/wc"}, {"hange", long + "a"}}} {
+		parts := []Part{{"in", "/w"}, {"change", long + "a"}}
+		p, _ := person("a\nn\n")
+		a := p.Asker(func(context.Context, gate.Call) ([]Part, error) { return parts, nil })
+		call := gate.Call{Tool: "t", Args: json.RawMessage(`{}`)}
+		for _, want := range []bool{true, true} {
+			v, err := a.Gate(t.Context(), call)
+			require.NoError(t, err)
+			require.Equal(t, want, v.Approved)
+		}
+		parts = other
+		v, err := a.Gate(t.Context(), call)
+		require.NoError(t, err)
+		require.False(t, v.Approved)
+	}
+}
