@@ -89,7 +89,7 @@ func (m *Manager) belowCeiling(rules *policy.Rules, what string) error {
 	if m.options.Ceiling == nil {
 		return nil
 	}
-	ceiling, err := Compile(*m.options.Ceiling)
+	ceiling, err := m.ceilingRules()
 	if err != nil {
 		return err
 	}
@@ -97,6 +97,19 @@ func (m *Manager) belowCeiling(rules *policy.Rules, what string) error {
 		return conflict(what+": above the ceiling", err, rules, ceiling)
 	}
 	return nil
+}
+
+// ceilingRules compiles the ceiling once, before the first command of the manager: a link that a command puts in the place
+// of one of its paths later must not lead it anywhere else.
+func (m *Manager) ceilingRules() (*policy.Rules, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ceiling != nil {
+		return m.ceiling, nil
+	}
+	var err error
+	m.ceiling, err = Compile(*m.options.Ceiling)
+	return m.ceiling, err
 }
 
 // covered proves that parent allows whatever child does, where an entry of child's may lie below one of parent's: child

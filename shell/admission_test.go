@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -252,4 +254,38 @@ func TestCeiling(t *testing.T) {
 	bad := shell.NewManager(shell.ManagerOptions{Ceiling: &policy.Policy{Network: policy.Network{AllowedDomains: []string{"http://x"}}}})
 	_, err = bad.Open(t.Context(), shell.SessionOptions{Enforcer: f})
 	require.Equal(t, shell.CodeInvalidConfig, shell.CodeOf(err), "%v", err)
+}
+
+// TestCeilingStays: a link that comes to stand in the place of one of the ceiling's paths takes the ceiling nowhere else, and
+// neither does a change of the policy that it was given as (A1, R143).
+func TestCeilingStays(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	out := filepath.Join(dir, "out")
+	require.NoError(t, os.Mkdir(out, 0o755))
+	write := func(paths ...string) policy.Policy {
+		return policy.Policy{Filesystem: policy.Filesystem{AllowWrite: policy.Paths(paths...)}}
+	}
+	ceiling, own, grown := write(dir, out), write(out), write(elsewhere)
+	f := &fake{caps: able}
+	m := shell.NewManager(shell.ManagerOptions{Ceiling: &ceiling})
+	s := session(t, m, shell.SessionOptions{Policy: write(dir, out), Enforcer: f})
+	run := func(own *policy.Policy) error { return runIn(t, s, func(c *shell.Cmd) { c.Policy = own }) }
+	require.NoError(t, run(&own))
+
+	require.NoError(t, os.Remove(out)) // as a command of the session may
+	require.NoError(t, os.Symlink(elsewhere, out))
+	wider(t, run(&own), "filesystem.allowWrite", out)
+	ceiling.Filesystem.AllowWrite[0].Path = elsewhere
+	wider(t, run(&grown), "filesystem.allowWrite", elsewhere)
+}
+
+// TestCeilingUnderAdoption: what was adopted may be wider than the ceiling; no session on it is.
+func TestCeilingUnderAdoption(t *testing.T) {
+	f := &fake{caps: able}
+	f.adopted = foreign(t, f, "a.test", "b.test")
+	ceiling := hosts("a.test")
+	m := shell.NewManager(shell.ManagerOptions{Ceiling: &ceiling})
+	session(t, m, shell.SessionOptions{Policy: hosts("a.test"), Enforcer: f})
+	_, err := m.Open(t.Context(), shell.SessionOptions{Policy: hosts("b.test"), Enforcer: f})
+	wider(t, err, "network.allowedDomains", "b.test")
 }

@@ -95,3 +95,14 @@ func TestDriftOfAScope(t *testing.T) {
 	f.last.set(t, hosts("a.test", "b.test"))
 	wider(t, runIn(t, s), "network.allowedDomains", "b.test")
 }
+
+// TestDriftBeforeOpening: while what is in force is wider than the baseline, no session is opened on it (R118).
+func TestDriftBeforeOpening(t *testing.T) {
+	f := &fake{caps: able}
+	m, _ := managed(f)
+	session(t, m, shell.SessionOptions{Policy: hosts("a.test"), Enforcer: f})
+	f.last.set(t, hosts("a.test", "b.test"))
+	_, err := m.Open(t.Context(), shell.SessionOptions{Policy: hosts("a.test"), Enforcer: f})
+	wider(t, err, "network.allowedDomains", "b.test")
+	require.Zero(t, f.count("scope"))
+}

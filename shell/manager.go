@@ -21,12 +21,14 @@ type Manager struct {
 	turn    chan struct{} // holds one token: constructions and teardowns take turns
 	mu      sync.Mutex
 	live    *establishment // what the first session put in force, or adopted; nil when there is none
+	ceiling *policy.Rules  // nil until the first session asks, and without one
 }
 
 // ManagerOptions are the settings of a [Manager]. The zero value works.
 type ManagerOptions struct {
 	// Ceiling bounds every policy of the manager, those of single commands too. Nil means that a command's own policy may
-	// grant any file, and no host that the baseline does not have. What it allows is not granted by that.
+	// grant any file, and no host that the baseline does not have. What it allows is not granted by that. Links in its paths
+	// are followed once, when the first session is opened.
 	Ceiling *policy.Policy
 	// OnEvent is told what happens, from the goroutine in which it happens: it should be quick, and must not call the
 	// manager. See [LogEvents].

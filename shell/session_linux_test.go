@@ -119,6 +119,35 @@ func TestNarrowRefusesWhatCannotBeCut(t *testing.T) {
 	require.NoError(t, s.Narrow(t.Context(), hosts("a.test")))
 }
 
+// TestWarmJailsOfSessions: a policy of a single command leaves no jail ready for a second one, and what was narrowed keeps none:
+// the jails of the old policy are gone with its last command.
+func TestWarmJailsOfSessions(t *testing.T) {
+	dir, other := workspace(t), workspace(t)
+	s := real(t, writable(dir, other), shell.Options{})
+	own := writable(dir)
+	cat := func(own *policy.Policy) func() {
+		c := s.Command(t.Context(), "cat")
+		c.Dir, c.Policy = "/", own
+		in, err := c.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, c.Start())
+		return func() {
+			require.NoError(t, in.Close())
+			require.NoError(t, c.Wait())
+		}
+	}
+	endOwn := cat(&own)
+	end := cat(nil)
+	eventually(t, func() bool { return shell.Waiting(s.Box()) == 1 }, "the session has a jail ready, which was begun last")
+	require.Len(t, living(children()), 3, "two commands, and that one")
+	require.NoError(t, s.Narrow(t.Context(), writable(dir)))
+	endOwn()
+	end()
+	require.NoError(t, runIn(t, s, func(c *shell.Cmd) { c.Path, c.Args = "touch", []string{"touch", other + "/late"} }))
+	require.NoFileExists(t, other+"/late")
+	eventually(t, func() bool { return shell.Waiting(s.Box()) == 1 && len(children()) == 1 }, "the new policy has a jail ready, and nothing else is left")
+}
+
 // TestSessionIsLikeASandbox: commands of a session have the streams, the environment, the completion and the records that those
 // of a sandbox have (R153, R156, R159, R170).
 func TestSessionIsLikeASandbox(t *testing.T) {
