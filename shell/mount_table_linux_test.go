@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -48,6 +49,11 @@ func TestMountsThatComeLater(t *testing.T) {
 		return string(out)
 	}
 	require.Empty(t, look())
+	require.Eventually(t, func() bool { // the next command would take a jail that was set up before
+		box.mu.Lock()
+		defer box.mu.Unlock()
+		return len(box.ready) == 1
+	}, time.Minute, time.Millisecond)
 	require.NoError(t, unix.Mount("tmpfs", root+"/alias", "tmpfs", 0, "")) // hidden by the next
 	require.NoError(t, unix.Mount(root+"/tree", root+"/alias", "", unix.MS_BIND, ""))
 	require.NoError(t, unix.Mount("proc", root+"/proc2", "proc", 0, ""))

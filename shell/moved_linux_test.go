@@ -65,6 +65,24 @@ func TestHostReplaces(t *testing.T) {
 	}
 }
 
+// TestHostReplacesAtOnce: also while the next command's jail is being set up: a command that starts afterwards never sees, or
+// writes into, the directory that was moved away.
+func TestHostReplacesAtOnce(t *testing.T) {
+	dir := visible(t)
+	work := filepath.Join(dir, "work")
+	require.NoError(t, os.Mkdir(work, 0o755))
+	box := open(t, writable(work), shell.Options{Warm: 2})
+	for round := range 30 {
+		next, old := fmt.Sprint(work, round), fmt.Sprint(work, "-away", round)
+		write(t, filepath.Join(next, "round"), fmt.Sprint(round), 0o644)
+		require.NoError(t, command(t, box, "true").Run()) // another jail is begun when it has ended
+		require.NoError(t, os.Rename(work, old))
+		require.NoError(t, os.Rename(next, work))
+		require.Equal(t, fmt.Sprint(round), output(t, script(t, box, `cat "$1/round"; : >"$1/made"`, work)))
+		require.FileExists(t, filepath.Join(work, "made"))
+	}
+}
+
 // TestHostTakesAway: when what the policy allows is gone, or has become something else, the next command does not start,
 // and the error says which path.
 func TestHostTakesAway(t *testing.T) {

@@ -60,8 +60,12 @@ func (s *Sandbox) current(ctx context.Context) (*jailProcess, error) {
 func (s *Sandbox) await(ctx context.Context, coming chan *jailProcess) (*jailProcess, error) {
 	select {
 	case j := <-coming:
-		if j != nil {
+		switch {
+		case j == nil:
+		case s.shows(ctx, j):
 			return j, nil
+		default:
+			j.discard()
 		}
 		return s.fresh(ctx)
 	case <-ctx.Done():
@@ -78,6 +82,16 @@ func (s *Sandbox) await(ctx context.Context, coming chan *jailProcess) (*jailPro
 		}
 	}
 	return nil, &Error{Code: CodeFailed, Detail: "set up a jail", Err: ctx.Err()}
+}
+
+// shows says whether a jail that was begun earlier shows what the host has now.
+func (s *Sandbox) shows(ctx context.Context, j *jailProcess) bool {
+	plan, err := s.usePlan(ctx)
+	if err != nil {
+		return false
+	}
+	defer s.releasePlan(plan)
+	return j.plan == plan && plan.current()
 }
 
 // prepare sets jails up until as many are ready as are to be, in the background. It is called when a command has started:
