@@ -35,7 +35,7 @@ func TestMountsThatComeLater(t *testing.T) {
 	require.NoError(t, unix.Mount("tmpfs", "/srv", "tmpfs", 0, "")) // outside of the private directories
 	root := "/srv/" + filepath.Base(top)
 	put(t, root+"/tree/sub/secret", "hunter2")
-	for _, d := range []string{"/alias", "/proc2", "/tree/hidden"} {
+	for _, d := range []string{"/alias", "/fresh", "/proc2", "/tree/hidden"} {
 		require.NoError(t, os.MkdirAll(root+d, 0o755))
 	}
 	box, err := Open(t.Context(), policy.Policy{Filesystem: policy.Filesystem{DenyRead: policy.Paths(root + "/tree/sub/secret")}}, Options{})
@@ -49,11 +49,22 @@ func TestMountsThatComeLater(t *testing.T) {
 		return string(out)
 	}
 	require.Empty(t, look())
-	require.Eventually(t, func() bool { // the next command would take a jail that was set up before
-		box.mu.Lock()
-		defer box.mu.Unlock()
-		return len(box.ready) == 1
-	}, time.Minute, time.Millisecond)
+	waits := func() { // until the next command could take a jail that was set up before
+		require.Eventually(t, func() bool {
+			box.mu.Lock()
+			defer box.mu.Unlock()
+			return len(box.ready) == 1
+		}, time.Minute, time.Millisecond)
+	}
+	waits()
+	require.NoError(t, unix.Mount("tmpfs", root+"/fresh", "tmpfs", 0, ""))
+	put(t, root+"/fresh/file", "seen")
+	cmd := box.Command(t.Context(), "cat", root+"/fresh/file")
+	cmd.Dir = "/"
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.Equal(t, "seen", string(out), "what was mounted meanwhile is there")
+	waits()
 	require.NoError(t, unix.Mount("tmpfs", root+"/alias", "tmpfs", 0, "")) // hidden by the next
 	require.NoError(t, unix.Mount(root+"/tree", root+"/alias", "", unix.MS_BIND, ""))
 	require.NoError(t, unix.Mount("proc", root+"/proc2", "proc", 0, ""))
