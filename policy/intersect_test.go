@@ -143,3 +143,22 @@ func noWider(t testing.TB, rnd *rand.Rand, child, parent *Rules) (writes bool) {
 	}
 	return writes
 }
+
+// TestIntersectLostRoots: a directory that is left out takes the names at its top along, so a pattern that reaches into it goes too.
+func TestIntersectLostRoots(t *testing.T) {
+	write := func(paths ...string) *Rules {
+		return compiled(t, Policy{Filesystem: Filesystem{AllowWrite: Paths(paths...)}})
+	}
+	rooted, plain := write("/w/**/x", "/w/a/b"), write("/w/**/x")
+	const name = "/w/a/b/.ssh/x"
+	require.False(t, rooted.Write(name).Allowed)
+	require.True(t, plain.Write(name).Allowed)
+	for _, pair := range [][2]*Rules{{rooted, plain}, {plain, rooted}} {
+		common, err := Intersect(pair[0], pair[1])
+		require.NoError(t, err)
+		require.False(t, common.Write(name).Allowed)
+	}
+	same, err := Intersect(plain, plain)
+	require.NoError(t, err)
+	require.True(t, same.Write(name).Allowed, "the control: nothing is left out")
+}
