@@ -121,12 +121,12 @@ func (g *Gateway) release() {
 // an end, so that a program that closes its half still gets the answer.
 func (g *Gateway) join(c client, u *Upstream, first func() ([]byte, error)) {
 	f := g.newFlow()
-	var answered atomic.Bool
+	var answered, told atomic.Bool // by the host, and why it is refused
 	down := make(chan error, 1)
 	go func() {
 		err := f.pump(c.Conn, u.Conn, -1, &g.received)
 		answered.Store(err == nil)
-		finish(c.Conn, u.Conn, err, false)
+		finish(c.Conn, u.Conn, err, told.Load())
 		down <- err
 	}()
 	early, err := first()
@@ -138,8 +138,9 @@ func (g *Gateway) join(c client, u *Upstream, first func() ([]byte, error)) {
 	if err == nil {
 		err = f.pump(u.Conn, c.Conn, -1, &g.sent)
 	}
+	told.Store(errors.Is(err, errServerName))
 	// When the host ended its side properly, that it takes nothing more does not make its answer less whole.
-	finish(u.Conn, c.Conn, err, answered.Load() || errors.Is(err, errServerName))
+	finish(u.Conn, c.Conn, err, answered.Load() || told.Load())
 	if other := <-down; errors.Is(err, errBytes) || errors.Is(other, errBytes) {
 		g.refuse(bytesReached(u.target), "cut")
 	}
