@@ -39,6 +39,8 @@ const (
 	fetchRequestBytes  = 256 << 10
 	fetchRedirects     = 5
 	fetchHeadBytes     = 100_000 // of an answer's headers and the frame around it, besides its body
+	fetchFrameBytes    = 20_000  // of them for the frame, in which the URL is
+	fetchHeaderCost    = 64      // of one header besides its text
 )
 
 func (o FetchOptions) withDefaults() FetchOptions {
@@ -104,7 +106,7 @@ func Fetch(o FetchOptions) (compartment.Power, error) {
 			if err != nil {
 				return compartment.Value{}, fetchRefusal(ctx, err)
 			}
-			return fetchAnswer(answer), nil
+			return fetchAnswer(answer)
 		},
 	}, nil
 }
@@ -144,10 +146,17 @@ func stringOf(v compartment.Value, field string) (string, bool) {
 	return f.AsString()
 }
 
-func fetchAnswer(a *egress.Response) compartment.Value {
+// fetchAnswer makes plain data of an answer. Its headers may grow when they become text; what a server sends is refused
+// then, and is no fault of the host's.
+func fetchAnswer(a *egress.Response) (compartment.Value, error) {
 	var headers []compartment.Field
+	size := 0
 	for _, h := range a.Headers {
-		headers = append(headers, compartment.Field{Name: h[0], Value: compartment.OfString(toUTF8(h[1]))})
+		value := toUTF8(h[1])
+		if size += len(h[0]) + len(value) + fetchHeaderCost; size > fetchHeadBytes-fetchFrameBytes {
+			return compartment.Value{}, compartment.Refuse("too_large", "fetch: the answer has more headers than it may have")
+		}
+		headers = append(headers, compartment.Field{Name: h[0], Value: compartment.OfString(value)})
 	}
 	body := compartment.Field{Name: "text", Value: compartment.OfString(string(a.Body))}
 	if !utf8.Valid(a.Body) {
@@ -159,7 +168,7 @@ func fetchAnswer(a *egress.Response) compartment.Value {
 		compartment.Field{Name: "url", Value: compartment.OfString(a.URL)},
 		compartment.Field{Name: "headers", Value: compartment.OfObject(headers...)},
 		body,
-	)
+	), nil
 }
 
 // toUTF8 reads a header's bytes as Latin-1 where they are no UTF-8, as browsers do.

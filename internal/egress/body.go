@@ -2,12 +2,14 @@ package egress
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // side is one direction of an exchange: from src, of which br has read ahead, to dst.
@@ -124,12 +126,33 @@ func (f *forwarder) fill(s side, w *bufio.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	f.waitFor(s.src)
-	if _, err := s.br.Peek(1); err != nil {
-		return orEarly(err)
+	return orEarly(f.await(s.src, s.br))
+}
+
+// await waits for bytes from a side for as long as somebody wants them. The line that the first one begins has the time
+// of a client that rests.
+func (f *forwarder) await(src net.Conn, br *bufio.Reader) error {
+	if br.Buffered() > 0 {
+		return nil
 	}
-	f.flow.moved()
-	return nil
+	for {
+		begun := time.Now()
+		src.SetReadDeadline(begun.Add(f.flow.patience()))
+		_, err := br.Peek(1)
+		switch {
+		case err == nil:
+			f.flow.moved()
+			src.SetReadDeadline(begun.Add(f.g.limits.KeepAlive))
+			return nil
+		case !isTimeout(err):
+			return err
+		}
+		if stop := f.flow.goOn(begun); errors.Is(stop, errIdle) {
+			return err
+		} else if stop != nil {
+			return stop
+		}
+	}
 }
 
 func (f *forwarder) copyChunk(s side, w *bufio.Writer, n int64) error {

@@ -34,6 +34,7 @@ func (g *Gateway) ServeCaptured(ln net.Listener, meant func(net.Conn) (Meant, er
 		}
 		u := m.Upstream
 		if u != nil {
+			u.take()
 			defer u.Close()
 		}
 		if c.over {
@@ -75,9 +76,13 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 
 // ConnectCaptured judges and dials for a connection that is about to be captured, so that connect(2) can fail as it
 // should: a *Refusal, which is recorded here, as EACCES; a *Failure with its Errno. Whoever does not hand the Upstream
-// over in a Meant closes it.
+// over in a Meant closes it; after Limits.Head it closes itself, for a program may end between the two.
 func (g *Gateway) ConnectCaptured(ctx context.Context, host string, port int) (*Upstream, error) {
-	return g.connectCaptured(ctx, host, port, "EACCES")
+	u, err := g.connectCaptured(ctx, host, port, "EACCES")
+	if err == nil {
+		u.keep(g.limits.Head)
+	}
+	return u, err
 }
 
 // Grants says whether the present rules let a captured connection be tried, and records nothing.

@@ -184,7 +184,7 @@ func (f *Fetcher) follow(next *http.Request, before []*http.Request) error {
 	switch {
 	case len(before) > f.Redirects:
 		return ErrRedirects
-	case checkURL(next.URL) != nil:
+	case checkURL(next.URL) != nil || len(next.URL.String()) > maxFetchURL:
 		return errNotForwarded
 	case last.Scheme == "https" && next.URL.Scheme != "https":
 		return ErrNoDowngrade

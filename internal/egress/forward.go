@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -25,6 +26,9 @@ type forwarder struct {
 
 	out   []byte // where heads are put together
 	begun bool   // the answer to the present request is on its way to the client
+
+	sending atomic.Bool // the body of the request is under way, and its reader alone reads from the client
+	left    time.Time   // when the client was seen to have ended its side
 }
 
 func (f *forwarder) hangUp() {
@@ -54,8 +58,13 @@ func (f *forwarder) forward(r *request) bool {
 	}
 	var broken *Failure
 	var refusal *Refusal
-	if errors.As(err, &broken) || errors.As(err, &refusal) {
+	switch {
+	case errors.As(err, &broken), errors.As(err, &refusal):
 		return f.answer(r, err, true)
+	case errors.Is(err, io.ErrUnexpectedEOF) && r.minor == 1:
+		return false // the framing shows that the answer is not whole
+	case err != nil:
+		reset(f.c.Conn) // what was cut must not look whole
 	}
 	return keep && err == nil
 }
@@ -89,9 +98,8 @@ var errStale = errors.New("closed before an answer")
 
 // exchange sends a request and passes the answer on. keep says that both connections can take another request.
 func (f *forwarder) exchange(r *request) (keep bool, err error) {
-	if f.g.limits.Idle > 0 {
-		f.up.SetDeadline(time.Time{})
-	}
+	f.up.SetDeadline(time.Time{})
+	f.flow.moved()
 	f.out = r.outgoing(f.out[:0], f.up.target)
 	if f.g.over(&f.g.sent, int64(len(f.out))) {
 		return false, bytesReached(f.up.target)
@@ -106,7 +114,12 @@ func (f *forwarder) exchange(r *request) (keep bool, err error) {
 		sent <- nil
 	} else {
 		up := f.up
-		go func() { sent <- f.sendBody(r, up) }()
+		f.sending.Store(true)
+		go func() {
+			err := f.sendBody(r, up)
+			f.sending.Store(false)
+			sent <- err
+		}()
 	}
 	keep, err = f.receive(r)
 	f.used = time.Now()
@@ -143,6 +156,7 @@ func (f *forwarder) settle(sent chan error, patient bool) error {
 		}
 	}
 	f.hangUp()
+	f.flow.ended.Store(true)
 	f.c.SetReadDeadline(time.Now())
 	err := <-sent
 	f.c.SetReadDeadline(time.Time{})
@@ -199,7 +213,9 @@ func (f *forwarder) sendBody(r *request, up *Upstream) error {
 // receive passes the answer on, and the interim ones before it.
 func (f *forwarder) receive(r *request) (keep bool, err error) {
 	for n := 0; ; n++ {
-		f.waitFor(f.up.Conn)
+		if err := f.await(f.up.Conn, f.upbr); err != nil {
+			return false, f.broken(err)
+		}
 		h, err := readHead(f.upbr, f.g.limits.HeadBytes, false)
 		if err != nil {
 			return false, f.broken(err)
@@ -266,11 +282,28 @@ func (f *forwarder) pass(r *request, a *response) (keep bool, err error) {
 	return !last && err == nil, err
 }
 
-// waitFor bounds the wait for bytes when idle time is limited.
-func (f *forwarder) waitFor(src interface{ SetReadDeadline(time.Time) error }) {
-	if idle := f.g.limits.Idle; idle > 0 {
-		src.SetReadDeadline(time.Now().Add(idle))
+// wanted says whether the client is still there, when it has nothing to do but wait. One that ended its side may be waiting
+// for the answer or be gone, which cannot be told apart: it is given the time of a client that rests.
+func (f *forwarder) wanted() error {
+	if f.sending.Load() {
+		return nil // who reads its body sees its end
 	}
+	if f.left.IsZero() {
+		f.c.SetReadDeadline(time.Now().Add(time.Millisecond))
+		_, err := f.br.Peek(1)
+		f.c.SetReadDeadline(time.Time{})
+		switch {
+		case err == nil || isTimeout(err):
+			return nil
+		case err != io.EOF:
+			return errLeft
+		}
+		f.left = time.Now()
+	}
+	if time.Since(f.left) >= f.g.limits.KeepAlive {
+		return errLeft
+	}
+	return nil
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,10 +33,14 @@ func FuzzFetch(f *testing.F) {
 		w := newFuzzed(t)
 		w.dialAddress = func(ctx context.Context, d target, to netip.AddrPort) (net.Conn, error) {
 			c, err := w.dialChecked(ctx, d, to)
-			if s, ok := c.(*scriptConn); ok && len(w.upstreams) == 1 {
+			s, ok := c.(*scriptConn)
+			if !ok {
+				return c, err
+			}
+			if len(w.upstreams) == 1 {
 				s.in = []byte("HTTP/1.1 302 Found\r\nLocation: " + location + "\r\nContent-Length: 0\r\n\r\n")
 			}
-			return c, err
+			return &polite{scriptConn: s, asked: make(chan struct{})}, nil
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -60,4 +65,26 @@ func FuzzFetch(f *testing.F) {
 			require.True(t, same || r.Header.Get("X-Secret") == "", "a header of the program's went to another origin")
 		}
 	})
+}
+
+// polite answers when it was asked, and not before: what comes unasked is a fault to a client.
+type polite struct {
+	*scriptConn
+	once  sync.Once
+	asked chan struct{}
+}
+
+func (p *polite) Read(b []byte) (int, error) {
+	<-p.asked
+	return p.scriptConn.Read(b)
+}
+
+func (p *polite) Write(b []byte) (int, error) {
+	defer p.once.Do(func() { close(p.asked) })
+	return p.scriptConn.Write(b)
+}
+
+func (p *polite) Close() error {
+	defer p.once.Do(func() { close(p.asked) })
+	return p.scriptConn.Close()
 }

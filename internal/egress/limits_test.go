@@ -279,10 +279,10 @@ func TestCaptured(t *testing.T) {
 			meant[c.LocalAddr().String()] = *m
 		}
 		mu.Unlock()
-		io.WriteString(c, text)
-		c.(*net.TCPConn).CloseWrite()
+		_, wrote := io.WriteString(c, text)
+		ended := c.(*net.TCPConn).CloseWrite()
 		all, err := io.ReadAll(c)
-		return string(all), err
+		return string(all), errors.Join(wrote, ended, err) // a reset is told once, to whoever asks first
 	}
 	u, err := w.ConnectCaptured(t.Context(), "good.test", 80)
 	require.NoError(t, err)

@@ -34,6 +34,7 @@ func (g *Gateway) serveProxy(c client) {
 		c.Write(alertAccessDenied)
 	default:
 		f := &forwarder{g: g, c: c, br: br, flow: g.newFlow()}
+		f.flow.still = f.wanted
 		defer f.hangUp()
 		for f.next() {
 		}

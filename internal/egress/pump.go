@@ -18,10 +18,13 @@ const (
 	bulkBytes  = 512 << 10 // what a direction has while more comes than fits the small one
 	// bulkBuffers at once of one child: 4 MB. Who comes after has the small one, and the other children have theirs.
 	bulkBuffers = 8
+
+	lookAgain = time.Second // how often it is looked whether a wait for a host still makes sense
 )
 
 var (
 	errIdle  = errors.New("nothing went over the connection for too long")
+	errLeft  = errors.New("the client has left")
 	errBytes = errors.New("over the limit of bytes")
 
 	smallPool = sync.Pool{New: func() any { return new([smallBytes]byte) }}
@@ -77,6 +80,9 @@ func (b *buffer) free() {
 type flow struct {
 	g    *Gateway
 	last atomic.Int64 // when something moved, in either direction
+	// still says, while nothing comes, why nobody wants it any more; nil asks nobody.
+	still func() error
+	ended atomic.Bool // the exchange is over, and waiting for more of it
 }
 
 func (g *Gateway) newFlow() *flow {
@@ -92,7 +98,30 @@ func (f *flow) moved() {
 }
 
 func (f *flow) idle() bool {
-	return time.Since(time.Unix(0, f.last.Load())) >= f.g.limits.Idle
+	idle := f.g.limits.Idle
+	return idle > 0 && time.Since(time.Unix(0, f.last.Load())) >= idle
+}
+
+// patience is how long to wait before it is asked whether to go on; zero is for ever.
+func (f *flow) patience() time.Duration {
+	switch idle := f.g.limits.Idle; {
+	case f.still == nil:
+		return idle
+	case idle > 0:
+		return min(idle, lookAgain)
+	}
+	return lookAgain
+}
+
+// goOn says why not to wait again after a wait that began then timed out. One that ended early was ended by somebody.
+func (f *flow) goOn(begun time.Time) error {
+	switch {
+	case f.idle() || f.ended.Load() || time.Since(begun) < f.patience():
+		return errIdle
+	case f.still != nil:
+		return f.still()
+	}
+	return nil
 }
 
 // pump moves n bytes from src to dst, or all until its end when n is negative.
@@ -138,21 +167,22 @@ func (g *Gateway) piece(b []byte) []byte {
 
 // read waits for bytes. While the other direction moves, the connection is not idle.
 func (f *flow) read(src net.Conn, b []byte) (int, error) {
-	idle := f.g.limits.Idle
+	patience := f.patience()
 	for {
 		begun := time.Now()
-		if idle > 0 {
-			src.SetReadDeadline(begun.Add(idle))
+		if patience > 0 {
+			src.SetReadDeadline(begun.Add(patience))
 		}
 		n, err := src.Read(b)
 		switch {
 		case n > 0:
 			f.moved()
 			return n, err
-		case idle == 0 || err == nil || !isTimeout(err):
+		case patience == 0 || err == nil || !isTimeout(err):
 			return n, err
-		case f.idle() || time.Since(begun) < idle: // when it came early, somebody else wants it to end
-			return n, errIdle
+		}
+		if err := f.goOn(begun); err != nil {
+			return 0, err
 		}
 	}
 }

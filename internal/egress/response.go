@@ -67,7 +67,7 @@ func (a *response) outgoing(b []byte, last, decoded bool) []byte {
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
 	case !a.bare && !a.framing.chunked && a.framing.length >= 0:
 		b = appendLength(b, a.framing.length)
-	case a.bare && a.status >= 200 && len(lengths) == 1: // what the body of a GET would have
+	case a.bare && a.status >= 200 && a.status != 204 && len(lengths) == 1: // what the body of a GET would have
 		if n, err := parseLength(lengths[0]); err == nil {
 			b = appendLength(b, n)
 		}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"sync/atomic"
+	"time"
 
 	"sallyport/policy"
 )
@@ -16,6 +17,7 @@ type Upstream struct {
 	target  target
 	address netip.Addr
 	client  atomic.Pointer[client] // who is served by it, cut with it
+	untaken *time.Timer            // closes one that nobody came for; nil when it is served already
 }
 
 // admit takes a connection into the gateway's count, and judges it again if the rules changed while it was dialled.
@@ -53,10 +55,26 @@ func (u *Upstream) rejudge(rules *policy.Rules) *Refusal {
 
 // Close ends the connection to the host.
 func (u *Upstream) Close() error {
+	u.take()
 	u.gateway.mu.Lock()
 	delete(u.gateway.upstreams, u)
 	u.gateway.mu.Unlock()
 	return u.Conn.Close()
+}
+
+// keep closes the connection when nobody takes it in time.
+func (u *Upstream) keep(d time.Duration) {
+	u.gateway.mu.Lock()
+	defer u.gateway.mu.Unlock()
+	u.untaken = time.AfterFunc(d, func() { u.Close() })
+}
+
+func (u *Upstream) take() {
+	u.gateway.mu.Lock()
+	defer u.gateway.mu.Unlock()
+	if u.untaken != nil {
+		u.untaken.Stop()
+	}
 }
 
 // serves ties a client to the connection: they are cut together.
@@ -103,10 +121,12 @@ func (g *Gateway) release() {
 // an end, so that a program that closes its half still gets the answer.
 func (g *Gateway) join(c client, u *Upstream, first func() ([]byte, error)) {
 	f := g.newFlow()
+	var answered, told atomic.Bool // by the host, and why it is refused
 	down := make(chan error, 1)
 	go func() {
 		err := f.pump(c.Conn, u.Conn, -1, &g.received)
-		f.finish(c.Conn, u.Conn, err)
+		answered.Store(err == nil)
+		finish(c.Conn, u.Conn, err, told.Load())
 		down <- err
 	}()
 	early, err := first()
@@ -118,19 +138,26 @@ func (g *Gateway) join(c client, u *Upstream, first func() ([]byte, error)) {
 	if err == nil {
 		err = f.pump(u.Conn, c.Conn, -1, &g.sent)
 	}
-	f.finish(u.Conn, c.Conn, err)
+	told.Store(errors.Is(err, errServerName))
+	// When the host ended its side properly, that it takes nothing more does not make its answer less whole.
+	finish(u.Conn, c.Conn, err, answered.Load() || told.Load())
 	if other := <-down; errors.Is(err, errBytes) || errors.Is(other, errBytes) {
 		g.refuse(bytesReached(u.target), "cut")
 	}
 }
 
-// finish passes the end of one direction on, or ends both when it failed.
-func (f *flow) finish(dst, src net.Conn, err error) {
+// finish passes the end of one direction on. When it failed it ends both: what was cut must not look whole, unless
+// gently says that it is.
+func finish(dst, src net.Conn, err error, gently bool) {
 	half, ok := dst.(interface{ CloseWrite() error })
-	if err == nil && ok {
+	switch {
+	case err == nil && ok:
 		half.CloseWrite()
-		return
+	case err == nil || gently:
+		dst.Close()
+		src.Close()
+	default:
+		reset(dst)
+		reset(src)
 	}
-	dst.Close()
-	src.Close()
 }
