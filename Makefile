@@ -15,14 +15,10 @@ test: guest
 	$(GO) test ./...
 	$(GO) test -tags sallyport_layers ./live ./shell/...
 
-## bench: the engines of the code boundary side by side, in one run, against goja without the boundary and, where there is npm, QuickJS and V8 on
-## Node. Microseconds, and times what bare goja takes. What npm brings is in a directory that is gone afterwards.
+## bench: all rooms in one table, each against the same done another way in the same run: plain, bubblewrap, ripgrep, goja. BENCH_PEERS=1 adds the Node runtime,
+## QuickJS and V8 on Node, which npm brings into a directory that is gone afterwards. Some minutes; progress goes to the error stream.
 bench: guest
-	@out="$$(mktemp -d)" && trap 'rm -rf "$$out"' EXIT && \
-	$(GO) test -run '^$$' -bench 'FreshRealm|Programs' -benchtime 300ms -count 5 ./compartment/wasm ./compartment/goja >"$$out/lines" && \
-	if command -v npm >/dev/null && (cd "$$out" && npm install --silent --no-audit --no-fund quickjs-emscripten@0.32.0 >&2); then \
-		script="$$PWD/compartment/testdata/bench/node.mjs" && (cd "$$out" && node "$$script") >>"$$out/lines"; fi; \
-	awk -f compartment/testdata/bench/table.awk "$$out/lines"; uptime
+	@$(GO) run ./internal/benchtable
 
 ## demo: the guided tour
 demo: guest

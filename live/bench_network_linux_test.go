@@ -75,6 +75,8 @@ func (l networkLoad) compare(b *testing.B, box *shell.Sandbox, url string) {
 		unit, per = "MB/s", 1e6
 	}
 	b.ReportMetric(direct/per, "direct-"+unit)
+	b.ReportMetric(proxy/per, "proxy-"+unit)
+	b.ReportMetric(captured/per, "captured-"+unit)
 	b.ReportMetric(proxy/direct, "proxy-ratio")
 	b.ReportMetric(captured/direct, "captured-ratio")
 }

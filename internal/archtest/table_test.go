@@ -153,6 +153,10 @@ var rooms = []room{
 		Why: "JSON that two readers cannot take for two things, for what a gate and a tool both read",
 	},
 	{
+		Dir: "internal/benchtable",
+		Why: "one table of all benchmarks; a program for the checkout, which nobody imports",
+	},
+	{
 		Dir: "internal/archtest",
 		Why: "these rules",
 	},
@@ -176,6 +180,7 @@ var restrictions = []restriction{
 			"cmd/demo",                     // the host process that the confined command fails to kill
 			"compartment/wasm/guest/bring", // npm, before the program is built
 			"cmd/sallyport",                // npm, for guest install, and the program of --gate exec
+			"internal/benchtable",          // the go command, npm and node
 		},
 		Tests: []string{
 			"internal/archtest",   // asks the go command for dependencies

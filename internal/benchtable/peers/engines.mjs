@@ -1,12 +1,10 @@
-// Runs the programs of this directory on Node: on QuickJS in WebAssembly (npm's quickjs-emscripten, when it is installed beside the current directory) and on V8
+// Runs the programs of the directory that it is given on Node: on QuickJS in WebAssembly (npm's quickjs-emscripten, when it is installed beside the current directory) and on V8
 // in a context of its own. It prints lines as Go's benchmarks do, the median of several runs each.
 import { readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import vm from 'node:vm';
 
-const here = dirname(fileURLToPath(import.meta.url));
+const here = process.argv[2];
 const programs = readdirSync(here).filter((f) => f.endsWith('.js')).map((f) => [f.slice(0, -3), readFileSync(`${here}/${f}`, 'utf8')]);
 
 function measure(name, f) {
