@@ -13,7 +13,7 @@ import (
 )
 
 // The benchmarks compare, in one run, this engine, the same without metering, and goja in its compartment. "make bench" puts beside them goja without
-// the boundary and, where there is npm, QuickJS and V8 on Node, and prints ratios:
+// the boundary and, with BENCH_PEERS=1, QuickJS and V8 on Node, and prints ratios:
 //
 //	go test -run '^$' -bench . ./compartment/wasm
 

@@ -53,6 +53,9 @@ func run(ctx context.Context) error {
 		}
 		values.add(out)
 	}
+	for _, key := range missing(rows, values) {
+		fmt.Fprintln(os.Stderr, "not measured:", key)
+	}
 	fmt.Printf("%s\n\n", machine(ctx))
 	_, err := os.Stdout.WriteString(table(rows, values))
 	return err

@@ -42,7 +42,20 @@ func (r results) median(key string) (float64, bool) {
 // row compares two results. Both are keys of results; the unit is what follows the last space and, there, the last hyphen.
 type row struct{ what, ours, against, name string }
 
-// table makes Markdown of the rows. What was not measured, because the other program is not installed, has no row.
+// missing names the results that no step printed: of a program that is not installed, or of a benchmark that has another name now.
+func missing(rows []row, values results) []string {
+	var list []string
+	for _, r := range rows {
+		for _, key := range []string{r.ours, r.against} {
+			if len(values[key]) == 0 && !slices.Contains(list, key) {
+				list = append(list, key)
+			}
+		}
+	}
+	return list
+}
+
+// table makes Markdown of the rows. What was not measured has no row.
 func table(rows []row, values results) string {
 	var b strings.Builder
 	b.WriteString("| what | here | against | | ratio |\n|---|---:|---|---:|---:|\n")
