@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"sallyport/policy"
 )
@@ -16,8 +18,8 @@ import (
 // secret is what must not come out of the repository's .env. It opens nothing.
 const secret = "TOKEN=not-a-real-token"
 
-// place is everything of the host that the tour is about: a directory with the repository, a process to kill, and a
-// port to reach. All of it is the tour's own.
+// place is everything of the host that the tour is about: a directory with the repository, a process to kill, a
+// port to reach and a port that may be reached. All of it is the tour's own.
 type place struct {
 	dir     string // the repository and a neighbour of it are below
 	repo    string
@@ -26,6 +28,7 @@ type place struct {
 	ended   chan struct{} // closed when the victim has ended
 	service net.Listener
 	reached atomic.Int64 // connections that the service accepted
+	granted net.Listener // the one server that a command may reach
 }
 
 // newPlace makes the directory, starts the process and opens the port.
@@ -60,11 +63,17 @@ func (p *place) fill() (err error) {
 			return err
 		}
 	}
-	p.policy = p.tourPolicy()
 	if err := p.startVictim(); err != nil {
 		return err
 	}
-	return p.listen()
+	if err := p.listen(); err != nil {
+		return err
+	}
+	if err := p.serve(); err != nil {
+		return err
+	}
+	p.policy = p.tourPolicy()
+	return nil
 }
 
 // startVictim starts the process that a confined command will try to kill.
@@ -127,10 +136,47 @@ func (p *place) visitors() int64 {
 // port is where the service listens.
 func (p *place) port() int { return p.service.Addr().(*net.TCPAddr).Port }
 
+// published is what the granted server answers, whatever it is asked: the branches of a repository, as git reads them from a plain web server.
+const published = "0123456789012345678901234567890123456789\trefs/heads/published\n"
+
+// serve opens the port of the server that the policy grants. It speaks as much HTTP as one answer takes.
+func (p *place) serve() error {
+	var err error
+	if p.granted, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return fmt.Errorf("open a port to be reached: %w", err)
+	}
+	go func() {
+		for {
+			c, err := p.granted.Accept()
+			if err != nil {
+				return // closed
+			}
+			go answer(c)
+		}
+	}()
+	return nil
+}
+
+// answer reads the head of one request and gives what is published. A client that says nothing is left after a while.
+func answer(c net.Conn) {
+	defer c.Close()
+	if c.SetDeadline(time.Now().Add(commandTime)) != nil {
+		return
+	}
+	for lines := bufio.NewScanner(c); lines.Scan() && lines.Text() != ""; {
+	}
+	_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(published), published) // who left does not read
+}
+
+// grant is the one entry of the list of hosts.
+func (p *place) grant() string {
+	return fmt.Sprintf("localhost:%d", p.granted.Addr().(*net.TCPAddr).Port)
+}
+
 // tourPolicy is what the commands of the tour may reach. The directory is below /tmp, of which every command has its
-// own, so it is named to be seen; only the repository may be written; the secret in it may not be read.
+// own, so it is named to be seen; only the repository may be written; the secret in it may not be read; one host may be reached.
 func (p *place) tourPolicy() policy.Policy {
-	return policy.Policy{Filesystem: policy.Filesystem{
+	return policy.Policy{Network: policy.Network{AllowedDomains: []string{p.grant()}}, Filesystem: policy.Filesystem{
 		AllowRead:          policy.Paths(p.dir),
 		AllowWrite:         policy.Paths(p.repo),
 		DenyRead:           policy.Paths(p.at(".env")),
@@ -152,6 +198,9 @@ func absent(path string) bool {
 func (p *place) remove() error {
 	if p.service != nil {
 		_ = p.service.Close() // nobody is connected
+	}
+	if p.granted != nil {
+		_ = p.granted.Close() // who is connected is answered or left
 	}
 	if p.victim != nil {
 		_ = p.victim.Process.Kill() // it may be dead, which the tour has told by then

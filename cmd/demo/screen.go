@@ -73,7 +73,7 @@ func (s *screen) output(text string) {
 			s.row("", dim, fmt.Sprintf("… and %d more lines", len(lines)-i))
 			return
 		}
-		shown := []rune(compartment.Escape(line))
+		shown := []rune(compartment.Escape(strings.ReplaceAll(line, "\t", "  ")))
 		if room := columns - labelWidth - 4; len(shown) > room {
 			shown = append(shown[:room-1], '…')
 		}

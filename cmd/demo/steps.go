@@ -61,7 +61,7 @@ func commandSteps(p *place) []step {
 				return deniedIf(absent(hook), "the host has no such file", t.box.Rules().Write(hook))
 			},
 		},
-		killStep(p), reachStep(p),
+		killStep(p), grantedStep(p), reachStep(p),
 	}
 }
 
@@ -78,10 +78,24 @@ func killStep(p *place) step {
 	}
 }
 
+// grantedStep asks the one server that is on the list.
+func grantedStep(p *place) step {
+	return step{
+		title: "Reach the one host that is on the list", want: worked,
+		call: call{line: fmt.Sprintf("git ls-remote http://%s/it.git", p.grant())},
+		ended: func(_ *tour, o ended) result {
+			if o.code == 0 && strings.Contains(o.output, "refs/heads/published") {
+				return result{outcome: worked, said: "exit status 0"}
+			}
+			return result{outcome: denied, said: fmt.Sprintf("exit status %d", o.code)}
+		},
+	}
+}
+
 // reachStep aims at a port that the tour opened, and which answers when the host itself asks.
 func reachStep(p *place) step {
 	return step{
-		title: "Reach the host over the network", want: denied,
+		title: "Reach another port of the host", want: denied,
 		call: call{line: fmt.Sprintf("git ls-remote git://127.0.0.1:%d/it", p.port())},
 		ended: func(t *tour, _ ended) result {
 			return deniedIf(p.visitors() == 0, "nobody came", t.box.Rules().Connect("127.0.0.1", p.port()))
